@@ -1,0 +1,258 @@
+// The interface that every device implements: one method an op. The pass above it is written once.
+//
+// Pointers in views belong to the backend's memory. Ops may return before their work is done;
+// `download` and `synchronize` are the only waits. Ops of one lane run in the order in which they
+// were called.
+//
+// Rows: a tile holds N examples with M particles each. A *shared* matrix has N rows, a per-particle
+// one N*M (row r = n*M + m); ops that take either tell them apart by their row count.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "host/backend/tensor_view.hpp"
+#include "kernels/hidden_grad.hpp"
+#include "kernels/output.hpp"
+
+namespace sfnn {
+
+class Backend;
+
+// Owner of a piece of backend memory; zeroed when made.
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(Backend& backend, std::size_t bytes);
+  Buffer(Buffer&& other) noexcept { swap(other); }
+  Buffer& operator=(Buffer&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~Buffer();
+
+  std::byte* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+  float* floats() const { return reinterpret_cast<float*>(data_); }
+
+ private:
+  void swap(Buffer& other) noexcept {
+    std::swap(backend_, other.backend_);
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+  }
+
+  Backend* backend_ = nullptr;
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+// A run of examples of the batch with all their particles, or with a chunk of them.
+struct Tile {
+  std::int64_t first =
+      0;  // index of its first example in the batch (training) or data set (evaluation)
+  std::int64_t N = 0, M = 1;        // examples, particles
+  std::int64_t first_particle = 0;  // evaluation streams over particles in chunks
+
+  std::int64_t rows() const { return N * M; }
+};
+
+// What a drawing op draws with; the step comes from the clock.
+struct Draw {
+  std::uint64_t seed = 0;
+  std::uint32_t site = 0;
+};
+
+// What changes from step to step. A backend that replays a captured step keeps it in device memory.
+struct Clock {
+  std::uint32_t step = 0;
+  float learning_rate = 0;
+  std::int64_t first = 0;  // where in the epoch's order this step's batch begins
+};
+
+// One column block of a data set, in memory that the backend can read.
+struct DataColumns {
+  enum class Type { u8, f32 };
+  const std::byte* data = nullptr;
+  Type type = Type::f32;
+  std::int64_t rows = 0, cols = 0;
+  float scale = 1;  // value = stored * scale; 1/255 for grey bytes
+};
+
+// x or y of a tile: out[n] = the row of example clock.first + tile.first + n, binarised, centred,
+// with noise. Draws are keyed by the example's row in the data set.
+struct GatherArgs {
+  DataColumns data;
+  const std::int32_t* order = nullptr;  // [rows] the epoch's permutation; null: as stored
+  Tile tile;
+  bool binarize = false;  // out = (u <= value)
+  Draw binarize_draw;
+  const float* mean = nullptr;  // [cols], taken off the value; null: none
+  float noise = 0;              // standard deviation of Gaussian noise added to the value
+  Draw noise_draw;
+  Matrix out;  // [N, cols]
+};
+
+// o and what it is compared with.
+struct OutputArgs {
+  Output output = Output::bernoulli;
+  Tile tile;
+  ConstMatrix o;             // [N or N*M, D_out] = z V, without c
+  const float* c = nullptr;  // [D_out]
+  ConstMatrix y;             // [N, D_out]; softmax: [N, 1], the class as a number
+};
+
+// g_a of a layer's stochastic units. a, p: without the bias b; p = sigma(a + b).
+struct HiddenGradArgs {
+  Estimator estimator = Estimator::G3;
+  Tile tile;
+  ConstMatrix a;                 // [N or N*M, n_s] = z W_s
+  const float* b = nullptr;      // [n_s]
+  ConstBits s;                   // [N*M, n_s]; unused by path estimators
+  const float* w_bar = nullptr;  // [N*M]
+  const float* C_hat = nullptr;  // [N]
+  const float* baseline =
+      nullptr;  // [2, n_s]: E[score^2], E[score^2 L], of the steps before this one (G1)
+  float c = 0;  // G5's constant
+  RowSet rows;  // the rows that g holds, where it is per particle
+  Matrix g;  // path: in G(h), out g_a; score: out. [N, n_s]: summed over particles (a shared); else
+             // [rows.count, n_s]
+};
+
+struct UpdateArgs {
+  float* params = nullptr;       // [size]
+  float* velocity = nullptr;     // [size]
+  const float* parts = nullptr;  // [part_count, part_stride]: sums of gradients, added in order
+  std::int64_t size = 0, part_count = 0, part_stride = 0;
+  float scale = 1;  // 1 / batch size
+  float momentum = 0.9f;
+};
+
+// L_bar's averages: avg = decay * avg + (1 - decay) * sum / rows; the first step starts them.
+struct BaselineUpdateArgs {
+  float* averages = nullptr;     // [size]
+  const float* parts = nullptr;  // [part_count, part_stride]
+  std::int64_t size = 0, part_count = 0, part_stride = 0;
+  float scale = 1;  // 1 / (N*M) of the whole batch
+  float decay = 0.99f;
+};
+
+enum class Write { set, add };
+
+// How a step is cut up. Never a matter of how many threads there are: it decides the order of sums.
+struct Tiling {
+  std::int64_t tile = 0;   // examples
+  std::int64_t parts = 1;  // accumulators; each takes a run of consecutive tiles
+};
+
+// What a step needs to know of the network to choose a tiling.
+struct StepShape {
+  std::int64_t batch = 0, M = 1;
+  std::int64_t row_floats = 0;  // floats a particle's activations take
+  std::int64_t parameters = 0;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string name() const = 0;      // "cpu"
+  virtual std::string describe() const = 0;  // "cpu (AVX2, 2 threads)"
+
+  // --- memory
+  // -------------------------------------------------------------------------------------------------
+  virtual std::byte* allocate(std::size_t bytes) = 0;  // 64-byte aligned, zeroed; throws Error
+  virtual void release(std::byte* data, std::size_t bytes) noexcept = 0;
+  virtual void upload(std::span<const std::byte> from, std::byte* to) = 0;
+  virtual void download(const std::byte* from, std::span<std::byte> to) = 0;  // waits
+  // Read-only memory for a data set: the span itself where the device can read it, else a copy held
+  // by `copy`.
+  virtual const std::byte* stage(std::span<const std::byte> from, Buffer& copy) = 0;
+  virtual std::size_t bits_bytes(std::int64_t rows, std::int64_t cols) const = 0;
+  virtual void upload_bits(std::span<const std::uint8_t> from,
+                           Bits to) = 0;  // [rows * cols], each 0 or 1
+  virtual void download_bits(ConstBits from, std::span<std::uint8_t> to) = 0;  // waits
+  virtual void fill_zero(std::byte* data, std::size_t bytes) = 0;
+  virtual void synchronize() = 0;
+
+  // --- control
+  // ------------------------------------------------------------------------------------------------
+  virtual Tiling choose_tiling(const StepShape&) const = 0;
+  virtual int lanes() const = 0;  // how many items for_each may run at once
+  // Calls fn(item, lane) for each item; items of different lanes may run at once. The first
+  // exception is rethrown.
+  virtual void for_each(std::int64_t items, const std::function<void(std::int64_t, int)>& fn) = 0;
+  virtual void set_clock(const Clock&) = 0;
+
+  // --- data
+  // ---------------------------------------------------------------------------------------------------
+  virtual void gather(const GatherArgs&) = 0;
+
+  // --- products
+  // -----------------------------------------------------------------------------------------------
+  virtual void multiply(ConstMatrix z, ConstMatrix W, Matrix out, Write) = 0;  // out = z W
+  virtual void multiply(ConstBits z, ConstMatrix W, Matrix out, Write) = 0;
+  virtual void multiply_transposed(ConstMatrix g, ConstMatrix W, Matrix out,
+                                   Write) = 0;  // out = g W^T
+  // gW += z[rows]^T g; row i of g belongs to row rows.index[i] of z
+  virtual void accumulate_outer(ConstMatrix z, RowSet rows, ConstMatrix g, Matrix gW) = 0;
+  virtual void accumulate_outer(ConstBits z, RowSet rows, ConstMatrix g, Matrix gW) = 0;
+
+  // --- forward
+  // ------------------------------------------------------------------------------------------------
+  // s = (u <= sigma(a + b)), u drawn by (example, particle, unit). a [N or N*M, n_s]; a.data null:
+  // p = 1/2.
+  virtual void sample_hidden(const Draw&, const Tile&, ConstMatrix a, const float* b, Bits s) = 0;
+  // d = sigma(shared[n] + d + b), in place. shared: [N, n_d], or data null for none.
+  virtual void activate(const Tile&, ConstMatrix shared, const float* b, Matrix d) = 0;
+  virtual void output_log_prob(const OutputArgs&, float* log_w) = 0;  // [rows of o]
+  // mean[n] += sum over the rows of o of E[y | o]: class probabilities, sigmoids, or o + c itself
+  virtual void accumulate_mean_output(const OutputArgs&, Matrix mean) = 0;
+
+  // --- weigh
+  // --------------------------------------------------------------------------------------------------
+  // Eq. (6) (28): w_bar = softmax_m(log_w), C_hat = logsumexp_m(log_w) - log M, ess = 1 / sum_m
+  // w_bar^2
+  virtual void particle_weights(const Tile&, const float* log_w, float* w_bar, float* C_hat,
+                                float* ess) = 0;
+  // The rows with w_bar >= threshold, ascending; index has room for N*M.
+  virtual RowSet select_rows(const Tile&, const float* w_bar, float threshold,
+                             std::int32_t* index) = 0;
+  // sums += {sum C_hat, sum ess}, in double
+  virtual void accumulate_metrics(std::int64_t N, const float* C_hat, const float* ess,
+                                  double* sums) = 0;
+
+  // --- backward
+  // -----------------------------------------------------------------------------------------------
+  // Eq. (15) (16): g_o = w_bar * d log P / d o on the rows of the set; o shared: w_bar may be null
+  // for 1
+  virtual void output_grad(const OutputArgs&, const float* w_bar, RowSet rows, Matrix g_o) = 0;
+  virtual void hidden_grad(const HiddenGradArgs&) = 0;
+  virtual void deterministic_grad(ConstMatrix d, RowSet rows, Matrix g) = 0;  // g *= d (1 - d)
+  // out[n] = sum of the rows of g that belong to example n
+  virtual void sum_particles(const Tile&, RowSet rows, ConstMatrix g, Matrix out) = 0;
+  virtual void accumulate_column_sums(ConstMatrix g, float* gb) = 0;
+  // sums [2, n_s] += sum over all rows of score^2 and score^2 C_hat
+  virtual void accumulate_baseline(const Tile&, ConstMatrix a, const float* b, ConstBits s,
+                                   const float* C_hat, float* sums) = 0;
+
+  // --- update
+  // -------------------------------------------------------------------------------------------------
+  // v = momentum * v + scale * sum of parts; params += learning rate * v
+  virtual void update(const UpdateArgs&) = 0;
+  virtual void update_baseline(const BaselineUpdateArgs&) = 0;
+};
+
+struct BackendOptions {
+  std::string device = "auto";  // auto, cpu, cuda
+  bool plain = false;           // the CPU's plain path: dense products, no packing; the oracle
+  int threads = 0;              // 0: as many as there are cores
+};
+
+std::unique_ptr<Backend> make_backend(const BackendOptions&);
+
+}  // namespace sfnn

@@ -1,0 +1,183 @@
+#include "host/model/network.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "host/backend/error.hpp"
+#include "kernels/philox.hpp"
+
+namespace sfnn {
+namespace {
+
+constexpr std::int64_t kMaxWidth = std::int64_t(1) << 24;
+constexpr std::int64_t kSlotAlignment = 16;  // floats: 64 bytes
+
+std::string_view name(Output output) {
+  switch (output) {
+    case Output::softmax:
+      return "softmax";
+    case Output::bernoulli:
+      return "bernoulli";
+    case Output::gaussian:
+      return "gaussian";
+  }
+  return "?";
+}
+
+}  // namespace
+
+LayerSpec parse_layer(std::string_view text) {
+  const auto refuse = [&] {
+    throw ConfigError(fmt::format(
+        "layer '{}' is not understood: write 200s (stochastic), 200d (deterministic), 40s+160d "
+        "(hybrid) or 40n+160d (noise units of probability 1/2 beside deterministic ones)",
+        text));
+  };
+  LayerSpec layer;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    std::int64_t count = 0;
+    const auto [end, ec] = std::from_chars(rest.data(), rest.data() + rest.size(), count);
+    if (ec != std::errc() || end == rest.data() + rest.size() || count < 1 || count > kMaxWidth)
+      refuse();
+    const char kind = *end;
+    std::int64_t& slot = kind == 'd' ? layer.n_d : layer.n_s;
+    if ((kind != 's' && kind != 'n' && kind != 'd') || slot != 0) refuse();
+    slot = count;
+    layer.fixed |= kind == 'n';
+    rest.remove_prefix(end + 1 - rest.data());
+    if (rest.empty()) break;
+    if (rest.front() != '+') refuse();
+    rest.remove_prefix(1);
+    if (rest.empty()) refuse();
+  }
+  if (layer.width() == 0) refuse();
+  return layer;
+}
+
+std::string to_string(const LayerSpec& layer) {
+  std::string text;
+  if (layer.n_s > 0) text = fmt::format("{}{}", layer.n_s, layer.fixed ? 'n' : 's');
+  if (layer.n_d > 0) text += fmt::format("{}{}d", text.empty() ? "" : "+", layer.n_d);
+  return text;
+}
+
+bool NetworkSpec::samples() const {
+  return std::any_of(hidden.begin(), hidden.end(), [](const LayerSpec& l) { return l.samples(); });
+}
+
+bool NetworkSpec::trains_s() const {
+  return std::any_of(hidden.begin(), hidden.end(), [](const LayerSpec& l) { return l.trains_s(); });
+}
+
+void NetworkSpec::validate() const {
+  if (D_in < 0 || D_in > kMaxWidth)
+    throw ConfigError(fmt::format("input width {} is out of range", D_in));
+  if (D_out < 1 || D_out > kMaxWidth)
+    throw ConfigError(fmt::format("output width {} is out of range", D_out));
+  if (output == Output::softmax && D_out < 2)
+    throw ConfigError("a softmax output needs at least two classes");
+  if (depth() > kSiteMaxHidden)
+    throw ConfigError(
+        fmt::format("{} hidden layers: at most {} are supported", depth(), int(kSiteMaxHidden)));
+  for (const LayerSpec& layer : hidden) {
+    if (layer.n_s < 0 || layer.n_d < 0 || layer.width() < 1 || layer.n_s > kMaxWidth ||
+        layer.n_d > kMaxWidth) {
+      throw ConfigError(
+          fmt::format("a hidden layer of {} stochastic and {} deterministic units is out of range",
+                      layer.n_s, layer.n_d));
+    }
+  }
+}
+
+std::string to_string(const NetworkSpec& spec) {
+  std::string text = fmt::format("{}", spec.D_in);
+  for (const LayerSpec& layer : spec.hidden) text += '-' + to_string(layer);
+  return text + fmt::format("-{} {}", spec.D_out, name(spec.output));
+}
+
+NetworkSpec as_stochastic(const NetworkSpec& spec) {
+  NetworkSpec result = spec;
+  for (LayerSpec& layer : result.hidden) {
+    if (layer.n_s > 0) {
+      throw ConfigError("only a deterministic network can be read as a stochastic one; layer '" +
+                        to_string(layer) + "' has stochastic units already");
+    }
+    layer = {.n_s = layer.n_d, .n_d = 0, .fixed = false};
+  }
+  return result;
+}
+
+ParamLayout::ParamLayout(const NetworkSpec& spec) {
+  const auto place = [this](std::string name, std::int64_t rows, std::int64_t cols,
+                            std::int64_t fan_in) {
+    ParamSlot slot{std::move(name), size, rows, cols, fan_in};
+    size += (slot.size() + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment;
+    return slot;
+  };
+  for (std::int64_t l = 0; l < spec.depth(); ++l) {
+    const LayerSpec& layer = spec.hidden[l];
+    const std::int64_t in = spec.input_width(l);
+    const std::int64_t n_s = layer.fixed ? 0 : layer.n_s;  // noise units have no weights
+    const std::int64_t d_fan_in = in + layer.n_s;
+    const std::string prefix = fmt::format("layer{}.", l + 1);
+    LayerSlots slots;
+    slots.W_s = place(prefix + "W_s", n_s > 0 ? in : 0, n_s, in);
+    slots.b_s = place(prefix + "b_s", n_s > 0 ? 1 : 0, n_s, 0);
+    slots.W_d = place(prefix + "W_d", layer.n_d > 0 ? in : 0, layer.n_d, d_fan_in);
+    slots.U = place(prefix + "U", layer.n_d > 0 ? layer.n_s : 0, layer.n_d, d_fan_in);
+    slots.b_d = place(prefix + "b_d", layer.n_d > 0 ? 1 : 0, layer.n_d, 0);
+    hidden.push_back(std::move(slots));
+  }
+  const std::int64_t top = spec.input_width(spec.depth());
+  V = place("V", top, spec.D_out, top);
+  c = place("c", 1, spec.D_out, 0);
+}
+
+std::vector<ParamSlot> ParamLayout::slots() const {
+  std::vector<ParamSlot> all;
+  const auto add = [&](const ParamSlot& slot) {
+    if (slot.size() > 0) all.push_back(slot);
+  };
+  for (const LayerSlots& layer : hidden) {
+    for (const ParamSlot* slot : {&layer.W_s, &layer.b_s, &layer.W_d, &layer.U, &layer.b_d})
+      add(*slot);
+  }
+  add(V);
+  add(c);
+  return all;
+}
+
+std::int64_t ParamLayout::parameter_count() const {
+  std::int64_t count = 0;
+  for (const ParamSlot& slot : slots()) count += slot.size();
+  return count;
+}
+
+std::vector<float> initial_params(const NetworkSpec& spec, std::uint64_t seed, double scale) {
+  const ParamLayout layout(spec);
+  std::vector<float> params(layout.size);
+  const DrawKey key{seed, /*step=*/0, kSiteInitWeights};
+  std::uint32_t tensor = 0;
+  for (const ParamSlot& slot : layout.slots()) {
+    ++tensor;
+    if (slot.fan_in == 0) continue;
+    const double sigma = scale / std::sqrt(double(slot.fan_in));
+    // Box-Muller: one normal of each pair of words; the row stands where a particle would.
+    for (std::int64_t j = 0; j < slot.rows; ++j) {
+      for (std::int64_t i = 0; i < slot.cols; ++i) {
+        const double u = uniform(key, tensor, std::uint32_t(j), 2 * i);
+        const double v = uniform(key, tensor, std::uint32_t(j), 2 * i + 1);
+        const double normal = std::sqrt(-2 * std::log(u)) * std::cos(2 * M_PI * v);
+        params[slot.offset + j * slot.cols + i] = float(sigma * normal);
+      }
+    }
+  }
+  return params;
+}
+
+}  // namespace sfnn

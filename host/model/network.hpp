@@ -1,0 +1,89 @@
+// What a network is: its layers, its output distribution, and where each parameter lies in one flat
+// array.
+//
+// Layer l reads z, the output of the layer below (x for the first), and has
+//   n_s stochastic units     s ~ Bernoulli(sigma(z W_s + b_s)), or p = 1/2 with no weights where
+//   `fixed` n_d deterministic units  d = sigma(z W_d + s U + b_d)
+// Its own output is d, or s where it has no deterministic units. The network's output is o = z V +
+// c. Matrices are [inputs, units], so a row of activations times a matrix gives the next row.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/backend/tensor_view.hpp"
+#include "kernels/output.hpp"
+
+namespace sfnn {
+
+struct LayerSpec {
+  std::int64_t n_s = 0, n_d = 0;
+  bool fixed = false;  // stochastic units with p = 1/2: nothing to train
+
+  bool samples() const { return n_s > 0; }
+  bool trains_s() const { return n_s > 0 && !fixed; }
+  std::int64_t width() const { return n_d > 0 ? n_d : n_s; }
+  friend bool operator==(const LayerSpec&, const LayerSpec&) = default;
+};
+
+// "200s" stochastic, "200d" deterministic, "40s+160d" hybrid (C), "40n+160d" with noise units of p
+// = 1/2 (D).
+LayerSpec parse_layer(std::string_view text);  // throws ConfigError
+std::string to_string(const LayerSpec&);
+
+struct NetworkSpec {
+  std::int64_t D_in = 0;  // zero is allowed: a generative model
+  std::vector<LayerSpec> hidden;
+  std::int64_t D_out = 0;
+  Output output = Output::bernoulli;
+
+  std::int64_t depth() const { return std::int64_t(hidden.size()); }
+  std::int64_t input_width(std::int64_t l) const {
+    return l == 0 ? D_in : hidden[l - 1].width();
+  }                       // of layer l; l = depth(): of the output
+  bool samples() const;   // any stochastic unit at all?
+  bool trains_s() const;  // any with weights?
+  void validate() const;  // throws ConfigError
+  friend bool operator==(const NetworkSpec&, const NetworkSpec&) = default;
+};
+
+// "392-200s-200s-392 bernoulli"
+std::string to_string(const NetworkSpec&);
+
+// Network B: the deterministic units of A read as stochastic ones. W_d, b_d become W_s, b_s; the
+// flat layout stays.
+NetworkSpec as_stochastic(const NetworkSpec&);  // throws ConfigError where layers are hybrid
+
+struct ParamSlot {
+  std::string name;  // "layer1.W_s", ..., "V", "c"
+  std::int64_t offset = 0, rows = 0, cols = 0;
+  std::int64_t fan_in = 0;  // of a weight matrix's unit; 0 for a bias
+
+  std::int64_t size() const { return rows * cols; }
+  Matrix in(float* params) const { return {params + offset, rows, cols}; }
+  ConstMatrix in(const float* params) const { return {params + offset, rows, cols}; }
+};
+
+struct LayerSlots {
+  ParamSlot W_s, b_s, W_d, U, b_d;  // absent ones have size zero
+};
+
+// Every parameter in one array, so that the update, a checkpoint and a sum over devices are one
+// loop each. Slots start on 64-byte borders; the gaps stay zero.
+struct ParamLayout {
+  explicit ParamLayout(const NetworkSpec&);
+
+  std::vector<LayerSlots> hidden;
+  ParamSlot V, c;
+  std::int64_t size = 0;  // of the flat array, gaps included
+
+  std::vector<ParamSlot> slots() const;  // those that exist, in order
+  std::int64_t parameter_count() const;  // without gaps
+};
+
+// W ~ N(0, scale^2 / fan-in), biases 0.
+std::vector<float> initial_params(const NetworkSpec&, std::uint64_t seed, double scale = 1.0);
+
+}  // namespace sfnn
