@@ -1,12 +1,53 @@
-// Eq. (2) (3) and the unit-variance Gaussian: the three output distributions.
+// Eq. (2) (3) and the unit-variance Gaussian: the output distributions, element by element.
+//
+// For all three d log P / d o = t - E[y | o], where t is y itself or, for softmax, the class as a
+// one-hot vector.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+
+#include "kernels/activations.hpp"
+#include "kernels/hd.hpp"
 
 namespace sfnn {
 
 enum class Output : std::int32_t { softmax, bernoulli, gaussian };
 
 constexpr double kLogTwoPi = 1.8378770664093453;
+
+// One element's share of log P(y|o); for softmax, what remains is minus the row's log-sum-exp.
+template <class Real>
+SFNN_HD Real log_prob_at(Output output, Real o, Real t) {
+  switch (output) {
+    case Output::softmax:
+      return t * o;
+    case Output::bernoulli:
+      return t * o - softplus(o);
+    case Output::gaussian:
+      return Real(-0.5) * ((t - o) * (t - o) + Real(kLogTwoPi));
+  }
+  return Real(0);
+}
+
+// E[y_i | o]; the log-sum-exp of the row matters to softmax alone.
+template <class Real>
+SFNN_HD Real output_mean_at(Output output, Real o, Real log_sum_exp) {
+  switch (output) {
+    case Output::softmax:
+      return std::exp(o - log_sum_exp);
+    case Output::bernoulli:
+      return sigmoid(o);
+    case Output::gaussian:
+      return o;
+  }
+  return Real(0);
+}
+
+// t_i of a row of y: softmax stores the class alone.
+template <class Real>
+SFNN_HD Real target_at(Output output, const Real* y, std::int64_t i) {
+  return output == Output::softmax ? Real(std::int64_t(y[0]) == i) : y[i];
+}
 
 }  // namespace sfnn

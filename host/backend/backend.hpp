@@ -10,12 +10,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "host/backend/function_ref.hpp"
 #include "host/backend/tensor_view.hpp"
 #include "kernels/hidden_grad.hpp"
 #include "kernels/output.hpp"
@@ -120,8 +120,9 @@ struct HiddenGradArgs {
       nullptr;  // [2, n_s]: E[score^2], E[score^2 L], of the steps before this one (G1)
   float c = 0;  // G5's constant
   RowSet rows;  // the rows that g holds, where it is per particle
-  Matrix g;  // path: in G(h), out g_a; score: out. [N, n_s]: summed over particles (a shared); else
-             // [rows.count, n_s]
+  // path: in G(h), out g_a; score: out. [N, n_s], summed over particles, where a is shared; else
+  // [rows.count, n_s]
+  Matrix g;
 };
 
 struct UpdateArgs {
@@ -185,7 +186,7 @@ class Backend {
   virtual int lanes() const = 0;  // how many items for_each may run at once
   // Calls fn(item, lane) for each item; items of different lanes may run at once. The first
   // exception is rethrown.
-  virtual void for_each(std::int64_t items, const std::function<void(std::int64_t, int)>& fn) = 0;
+  virtual void for_each(std::int64_t items, FunctionRef<void(std::int64_t, int)> fn) = 0;
   virtual void set_clock(const Clock&) = 0;
 
   // --- data

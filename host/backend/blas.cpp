@@ -1,0 +1,45 @@
+#include "host/backend/blas.hpp"
+
+#include <cblas.h>
+
+#include <algorithm>
+
+#include "host/backend/error.hpp"
+
+namespace sfnn::blas {
+namespace {
+
+void require(bool fits, const char* product) {
+  if (!fits) throw ShapeError(std::string("operands of ") + product + " do not fit");
+}
+
+void gemm(CBLAS_TRANSPOSE trans_a, CBLAS_TRANSPOSE trans_b, ConstMatrix A, ConstMatrix B,
+          Matrix out, std::int64_t inner, Write write) {
+  if (out.size() == 0) return;
+  if (inner == 0) {  // an input of width zero: the empty sum
+    if (write == Write::set) std::fill_n(out.data, out.size(), 0.0f);
+    return;
+  }
+  cblas_sgemm(CblasRowMajor, trans_a, trans_b, int(out.rows), int(out.cols), int(inner), 1.0f,
+              A.data, int(A.cols), B.data, int(B.cols), write == Write::add ? 1.0f : 0.0f, out.data,
+              int(out.cols));
+}
+
+}  // namespace
+
+void multiply(ConstMatrix A, ConstMatrix B, Matrix out, Write write) {
+  require(A.rows == out.rows && A.cols == B.rows && B.cols == out.cols, "A B");
+  gemm(CblasNoTrans, CblasNoTrans, A, B, out, A.cols, write);
+}
+
+void multiply_transposed(ConstMatrix A, ConstMatrix B, Matrix out, Write write) {
+  require(A.rows == out.rows && A.cols == B.cols && B.rows == out.cols, "A B^T");
+  gemm(CblasNoTrans, CblasTrans, A, B, out, A.cols, write);
+}
+
+void accumulate_outer(ConstMatrix A, ConstMatrix B, Matrix out) {
+  require(A.rows == B.rows && A.cols == out.rows && B.cols == out.cols, "A^T B");
+  gemm(CblasTrans, CblasNoTrans, A, B, out, A.rows, Write::add);
+}
+
+}  // namespace sfnn::blas

@@ -1,0 +1,67 @@
+#include "host/backend/host_backend.hpp"
+
+#include <cblas.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "host/backend/error.hpp"
+
+namespace sfnn {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+
+}  // namespace
+
+HostBackend::HostBackend(int threads) : pool_(threads) {
+  openblas_set_num_threads(
+      1);  // parallelism is over tiles; a product's own threads would change its sums
+}
+
+std::byte* HostBackend::allocate(std::size_t bytes) {
+  const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  void* data = rounded < bytes ? nullptr : std::aligned_alloc(kAlignment, rounded);
+  if (!data) throw Error(fmt::format("out of memory: {} bytes were asked for", bytes));
+  std::memset(data, 0, rounded);
+  return static_cast<std::byte*>(data);
+}
+
+void HostBackend::release(std::byte* data, std::size_t) noexcept { std::free(data); }
+
+void HostBackend::upload(std::span<const std::byte> from, std::byte* to) {
+  if (!from.empty()) std::memcpy(to, from.data(), from.size());
+}
+
+void HostBackend::download(const std::byte* from, std::span<std::byte> to) {
+  if (!to.empty()) std::memcpy(to.data(), from, to.size());
+}
+
+const std::byte* HostBackend::stage(std::span<const std::byte> from, Buffer&) {
+  return from.data();
+}
+
+void HostBackend::fill_zero(std::byte* data, std::size_t bytes) {
+  if (bytes) std::memset(data, 0, bytes);
+}
+
+RowSet HostBackend::select_rows(const Tile& tile, const float* w_bar, float threshold,
+                                std::int32_t* index) {
+  std::int64_t count = 0;
+  for (std::int64_t r = 0; r < tile.rows(); ++r) {
+    index[count] = std::int32_t(r);
+    count += w_bar[r] >= threshold;
+  }
+  return {index, count};
+}
+
+void HostBackend::accumulate_metrics(std::int64_t N, const float* C_hat, const float* ess,
+                                     double* sums) {
+  for (std::int64_t n = 0; n < N; ++n) {
+    sums[0] += C_hat[n];
+    sums[1] += ess[n];
+  }
+}
+
+}  // namespace sfnn

@@ -1,0 +1,43 @@
+// What the two CPU backends share: host memory, worker threads, and the clock.
+#pragma once
+
+#include "host/backend/backend.hpp"
+#include "host/backend/worker_pool.hpp"
+#include "kernels/philox.hpp"
+
+namespace sfnn {
+
+class HostBackend : public Backend {
+ public:
+  explicit HostBackend(int threads);
+
+  std::byte* allocate(std::size_t bytes) override;
+  void release(std::byte* data, std::size_t bytes) noexcept override;
+  void upload(std::span<const std::byte> from, std::byte* to) override;
+  void download(const std::byte* from, std::span<std::byte> to) override;
+  const std::byte* stage(std::span<const std::byte> from, Buffer& copy) override;
+  void fill_zero(std::byte* data, std::size_t bytes) override;
+  void synchronize() override {}
+
+  int lanes() const override { return pool_.size(); }
+  void for_each(std::int64_t items, FunctionRef<void(std::int64_t, int)> fn) override {
+    pool_.run(items, fn);
+  }
+  void set_clock(const Clock& clock) override { clock_ = clock; }
+
+  // Small work in a fixed order: the same on every CPU path.
+  RowSet select_rows(const Tile&, const float* w_bar, float threshold,
+                     std::int32_t* index) override;
+  void accumulate_metrics(std::int64_t N, const float* C_hat, const float* ess,
+                          double* sums) override;
+
+ protected:
+  DrawKey key(const Draw& draw) const { return {draw.seed, clock_.step, draw.site}; }
+  const Clock& clock() const { return clock_; }
+
+ private:
+  WorkerPool pool_;
+  Clock clock_;
+};
+
+}  // namespace sfnn

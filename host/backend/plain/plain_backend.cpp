@@ -1,0 +1,270 @@
+#include "host/backend/plain/plain_backend.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "host/backend/blas.hpp"
+#include "kernels/activations.hpp"
+#include "kernels/baseline.hpp"
+#include "kernels/gather.hpp"
+#include "kernels/particle_weights.hpp"
+
+namespace sfnn {
+namespace {
+
+// h is stored as floats that are exactly 0 or 1.
+ConstMatrix as_matrix(ConstBits s) {
+  return {reinterpret_cast<const float*>(s.data), s.rows, s.cols};
+}
+Matrix as_matrix(Bits s) { return {reinterpret_cast<float*>(s.data), s.rows, s.cols}; }
+
+std::int64_t source_row(RowSet rows, std::int64_t i) { return rows.all() ? i : rows.index[i]; }
+
+// The row of a matrix that has one row an example, or one a particle, for particle row r.
+const float* row_of(ConstMatrix m, const Tile& tile, std::int64_t r) {
+  return m.data + (m.rows == tile.rows() ? r : r / tile.M) * m.cols;
+}
+
+float log_sum_exp_of_row(const float* o, const float* c, std::int64_t D) {
+  LogSumExp<float> lse;
+  for (std::int64_t i = 0; i < D; ++i) lse.add(o[i] + c[i]);
+  return lse.value();
+}
+
+float normalizer(const OutputArgs& p, const float* o) {
+  return p.output == Output::softmax ? log_sum_exp_of_row(o, p.c, p.o.cols) : 0.0f;
+}
+
+const float* target_row(const OutputArgs& p, std::int64_t r) {
+  return p.y.data + (p.o.rows == p.tile.N ? r : r / p.tile.M) * p.y.cols;
+}
+
+}  // namespace
+
+std::string PlainBackend::describe() const {
+  return fmt::format("cpu, plain path ({} threads)", lanes());
+}
+
+std::size_t PlainBackend::bits_bytes(std::int64_t rows, std::int64_t cols) const {
+  return std::size_t(rows) * cols * sizeof(float);
+}
+
+void PlainBackend::upload_bits(std::span<const std::uint8_t> from, Bits to) {
+  std::copy(from.begin(), from.end(), as_matrix(to).data);
+}
+
+void PlainBackend::download_bits(ConstBits from, std::span<std::uint8_t> to) {
+  const ConstMatrix h = as_matrix(from);
+  std::copy_n(h.data, to.size(), to.data());
+}
+
+Tiling PlainBackend::choose_tiling(const StepShape& shape) const {
+  return {.tile = std::max<std::int64_t>(1, (shape.batch + 7) / 8), .parts = 4};
+}
+
+void PlainBackend::gather(const GatherArgs& p) {
+  const DrawKey binarize = key(p.binarize_draw), noise = key(p.noise_draw);
+  for (std::int64_t n = 0; n < p.tile.N; ++n) {
+    const std::int64_t position = clock().first + p.tile.first + n;
+    const std::int64_t row = p.order ? p.order[position] : position;
+    for (std::int64_t i = 0; i < p.data.cols; ++i) {
+      p.out.data[n * p.out.cols + i] =
+          gather_at(p.data.data, p.data.type == DataColumns::Type::u8, p.data.scale, row,
+                    p.data.cols, i, p.binarize, binarize, p.mean, p.noise, noise);
+    }
+  }
+}
+
+void PlainBackend::multiply(ConstMatrix z, ConstMatrix W, Matrix out, Write write) {
+  blas::multiply(z, W, out, write);
+}
+
+void PlainBackend::multiply(ConstBits z, ConstMatrix W, Matrix out, Write write) {
+  blas::multiply(as_matrix(z), W, out, write);
+}
+
+void PlainBackend::multiply_transposed(ConstMatrix g, ConstMatrix W, Matrix out, Write write) {
+  blas::multiply_transposed(g, W, out, write);
+}
+
+void PlainBackend::accumulate_outer(ConstMatrix z, RowSet rows, ConstMatrix g, Matrix gW) {
+  if (rows.all()) return blas::accumulate_outer(z, g, gW);
+  for (std::int64_t i = 0; i < rows.count; ++i) {  // row by row: a product of one row each
+    blas::accumulate_outer({z.data + rows.index[i] * z.cols, 1, z.cols},
+                           {g.data + i * g.cols, 1, g.cols}, gW);
+  }
+}
+
+void PlainBackend::accumulate_outer(ConstBits z, RowSet rows, ConstMatrix g, Matrix gW) {
+  accumulate_outer(as_matrix(z), rows, g, gW);
+}
+
+void PlainBackend::sample_hidden(const Draw& draw, const Tile& tile, ConstMatrix a, const float* b,
+                                 Bits s) {
+  const Matrix h = as_matrix(s);
+  for (std::int64_t r = 0; r < tile.rows(); ++r) {
+    const auto example = std::uint32_t(tile.first + r / tile.M);
+    const auto particle = std::uint32_t(tile.first_particle + r % tile.M);
+    for (std::int64_t i = 0; i < h.cols; ++i) {
+      const float p = a.data ? sigmoid(row_of(a, tile, r)[i] + b[i]) : 0.5f;
+      h.data[r * h.cols + i] = uniform(key(draw), example, particle, i) <= p ? 1.0f : 0.0f;
+    }
+  }
+}
+
+void PlainBackend::activate(const Tile& tile, ConstMatrix shared, const float* b, Matrix d) {
+  for (std::int64_t r = 0; r < d.rows; ++r) {
+    for (std::int64_t i = 0; i < d.cols; ++i) {
+      float& value = d.data[r * d.cols + i];
+      value = sigmoid(value + b[i] + (shared.data ? row_of(shared, tile, r)[i] : 0.0f));
+    }
+  }
+}
+
+void PlainBackend::output_log_prob(const OutputArgs& p, float* log_w) {
+  for (std::int64_t r = 0; r < p.o.rows; ++r) {
+    const float* o = p.o.data + r * p.o.cols;
+    const float* y = target_row(p, r);
+    double sum = -double(normalizer(p, o));
+    for (std::int64_t i = 0; i < p.o.cols; ++i) {
+      sum += log_prob_at(p.output, o[i] + p.c[i], target_at(p.output, y, i));
+    }
+    log_w[r] = float(sum);
+  }
+}
+
+void PlainBackend::accumulate_mean_output(const OutputArgs& p, Matrix mean) {
+  for (std::int64_t r = 0; r < p.o.rows; ++r) {
+    const float* o = p.o.data + r * p.o.cols;
+    float* out = mean.data + (p.o.rows == p.tile.N ? r : r / p.tile.M) * mean.cols;
+    const float lse = normalizer(p, o);
+    for (std::int64_t i = 0; i < p.o.cols; ++i)
+      out[i] += output_mean_at(p.output, o[i] + p.c[i], lse);
+  }
+}
+
+void PlainBackend::particle_weights(const Tile& tile, const float* log_w, float* w_bar,
+                                    float* C_hat, float* ess) {
+  for (std::int64_t n = 0; n < tile.N; ++n) {
+    const float* row = log_w + n * tile.M;
+    LogSumExp<float> lse;
+    for (std::int64_t m = 0; m < tile.M; ++m) lse.add(row[m]);
+    float squares = 0;
+    for (std::int64_t m = 0; m < tile.M; ++m) {
+      const float w = std::exp(row[m] - lse.max) / lse.sum;
+      w_bar[n * tile.M + m] = w;
+      squares += w * w;
+    }
+    C_hat[n] = lse.value() - std::log(float(tile.M));
+    ess[n] = 1.0f / squares;
+  }
+}
+
+void PlainBackend::output_grad(const OutputArgs& p, const float* w_bar, RowSet rows, Matrix g_o) {
+  for (std::int64_t i = 0; i < rows.count; ++i) {
+    const std::int64_t r = source_row(rows, i);
+    const float* o = p.o.data + r * p.o.cols;
+    const float* y = target_row(p, r);
+    const float lse = normalizer(p, o);
+    for (std::int64_t j = 0; j < p.o.cols; ++j) {
+      const float mean = output_mean_at(p.output, o[j] + p.c[j], lse);
+      g_o.data[i * g_o.cols + j] = w_bar[r] * (target_at(p.output, y, j) - mean);
+    }
+  }
+}
+
+void PlainBackend::hidden_grad(const HiddenGradArgs& p) {
+  const std::int64_t H = p.a.cols;
+  const bool summed = p.a.rows == p.tile.N;
+  const bool path = p.estimator == Estimator::G2 || p.estimator == Estimator::G3;
+  const auto probability = [&](const float* a, std::int64_t i) { return sigmoid(a[i] + p.b[i]); };
+  const auto beta = [&](std::int64_t i) {
+    const float L_bar =
+        p.estimator == Estimator::G1 ? baseline_at(p.baseline[i], p.baseline[H + i]) : 0.0f;
+    return score_beta(p.estimator, L_bar, p.c);
+  };
+  const float* h = as_matrix(p.s).data;
+
+  for (std::int64_t k = 0; k < p.g.rows; ++k) {
+    float* g = p.g.data + k * H;
+    if (path) {
+      const float* a = p.a.data + (summed ? k : source_row(p.rows, k)) * H;
+      for (std::int64_t i = 0; i < H; ++i) g[i] *= path_weight(p.estimator, probability(a, i));
+    } else if (!summed) {
+      const std::int64_t r = source_row(p.rows, k);
+      const float* a = p.a.data + r * H;
+      const float omega = score_omega(p.estimator, p.w_bar[r], p.C_hat[r / p.tile.M]);
+      for (std::int64_t i = 0; i < H; ++i) {
+        g[i] = (omega - beta(i)) * (h[r * H + i] - probability(a, i));
+      }
+    } else {
+      for (std::int64_t i = 0; i < H; ++i) {
+        ScoreSums<float> sums;
+        float omega_sum = 0;
+        for (std::int64_t m = 0; m < p.tile.M; ++m) {
+          const std::int64_t r = k * p.tile.M + m;
+          const float omega = score_omega(p.estimator, p.w_bar[r], p.C_hat[k]);
+          omega_sum += omega;
+          sums.omega_h += omega * h[r * H + i];
+          sums.h += h[r * H + i];
+        }
+        g[i] = summed_score(sums, omega_sum, beta(i), probability(p.a.data + k * H, i),
+                            float(p.tile.M));
+      }
+    }
+  }
+}
+
+void PlainBackend::deterministic_grad(ConstMatrix d, RowSet rows, Matrix g) {
+  for (std::int64_t k = 0; k < g.rows; ++k) {
+    const float* value = d.data + source_row(rows, k) * d.cols;
+    for (std::int64_t i = 0; i < g.cols; ++i) g.data[k * g.cols + i] *= value[i] * (1 - value[i]);
+  }
+}
+
+void PlainBackend::sum_particles(const Tile& tile, RowSet rows, ConstMatrix g, Matrix out) {
+  std::fill_n(out.data, out.size(), 0.0f);
+  for (std::int64_t k = 0; k < rows.count; ++k) {
+    float* sum = out.data + source_row(rows, k) / tile.M * out.cols;
+    for (std::int64_t i = 0; i < g.cols; ++i) sum[i] += g.data[k * g.cols + i];
+  }
+}
+
+void PlainBackend::accumulate_column_sums(ConstMatrix g, float* gb) {
+  for (std::int64_t k = 0; k < g.rows; ++k) {
+    for (std::int64_t i = 0; i < g.cols; ++i) gb[i] += g.data[k * g.cols + i];
+  }
+}
+
+void PlainBackend::accumulate_baseline(const Tile& tile, ConstMatrix a, const float* b, ConstBits s,
+                                       const float* C_hat, float* sums) {
+  const ConstMatrix h = as_matrix(s);
+  for (std::int64_t r = 0; r < tile.rows(); ++r) {
+    for (std::int64_t i = 0; i < h.cols; ++i) {
+      const float score = h.data[r * h.cols + i] - sigmoid(row_of(a, tile, r)[i] + b[i]);
+      sums[i] += score * score;
+      sums[h.cols + i] += score * score * C_hat[r / tile.M];
+    }
+  }
+}
+
+void PlainBackend::update(const UpdateArgs& p) {
+  for (std::int64_t i = 0; i < p.size; ++i) {
+    float sum = 0;
+    for (std::int64_t k = 0; k < p.part_count; ++k) sum += p.parts[k * p.part_stride + i];
+    p.velocity[i] = p.momentum * p.velocity[i] + p.scale * sum;
+    p.params[i] += clock().learning_rate * p.velocity[i];
+  }
+}
+
+void PlainBackend::update_baseline(const BaselineUpdateArgs& p) {
+  for (std::int64_t i = 0; i < p.size; ++i) {
+    float sum = 0;
+    for (std::int64_t k = 0; k < p.part_count; ++k) sum += p.parts[k * p.part_stride + i];
+    p.averages[i] = moved_average(clock().step == 0, p.averages[i], p.scale * sum, p.decay);
+  }
+}
+
+}  // namespace sfnn

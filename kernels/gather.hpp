@@ -1,0 +1,35 @@
+// An example's value as the network sees it: stored, scaled, then drawn as a bit, or centred with
+// noise added.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/hd.hpp"
+#include "kernels/philox.hpp"
+
+namespace sfnn {
+
+// Box-Muller on the words of units 2k and 2k + 1: the pair of normals that these two units get.
+SFNN_HD float normal_at(const DrawKey& key, std::uint32_t example, std::int64_t unit) {
+  const PhiloxWords words = draw_words(key, example, /*particle=*/0, std::uint32_t(unit >> 2));
+  const float radius = std::sqrt(-2.0f * std::log(uniform_from_word(words.v[unit & 2])));
+  const float angle = 6.28318531f * uniform_from_word(words.v[(unit & 2) + 1]);
+  return radius * ((unit & 1) ? std::sin(angle) : std::cos(angle));
+}
+
+SFNN_HD float gather_at(const std::byte* data, bool is_u8, float scale, std::int64_t row,
+                        std::int64_t cols, std::int64_t i, bool binarize,
+                        const DrawKey& binarize_key, const float* mean, float noise,
+                        const DrawKey& noise_key) {
+  const std::int64_t e = row * cols + i;
+  float value = scale * (is_u8 ? float(reinterpret_cast<const std::uint8_t*>(data)[e])
+                               : reinterpret_cast<const float*>(data)[e]);
+  if (binarize) value = uniform(binarize_key, std::uint32_t(row), 0, i) <= value ? 1.0f : 0.0f;
+  if (mean) value -= mean[i];
+  if (noise > 0) value += noise * normal_at(noise_key, std::uint32_t(row), i);
+  return value;
+}
+
+}  // namespace sfnn

@@ -1,0 +1,29 @@
+// Eq. (6) (28): from the log-weights of an example's particles to the criterion and the
+// responsibilities.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "kernels/hd.hpp"
+
+namespace sfnn {
+
+// log sum exp in one pass: `sum` counts in units of exp(max).
+template <class Real>
+struct LogSumExp {
+  Real max = -INFINITY;
+  Real sum = 0;
+
+  SFNN_HD void add(Real value) {
+    if (value > max) {
+      sum = sum * std::exp(max - value) + Real(1);
+      max = value;
+    } else if (value != -INFINITY) {  // a NaN must show
+      sum += std::exp(value - max);
+    }
+  }
+  SFNN_HD Real value() const { return max + std::log(sum); }
+};
+
+}  // namespace sfnn
