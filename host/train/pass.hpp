@@ -1,5 +1,5 @@
-// One pass over a tile: forward, weigh, backward. Written once, in ops of the backend; it owns its workspace and
-// allocates nothing after construction.
+// One pass over a tile: forward, weigh, backward. Written once, in ops of the backend; it owns its
+// workspace and allocates nothing after construction.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,14 @@ namespace sfnn {
 struct PassOptions {
   std::uint64_t seed = 1;
   Estimator estimator = Estimator::G3;
-  float c = 0;           // G5's constant
-  float drop_below = 0;  // particles of less responsibility are left out of the backward products; 0: none
+  float c = 0;  // G5's constant
+  float drop_below =
+      0;  // particles of less responsibility are left out of the backward products; 0: none
   bool backward = true;  // false: evaluation, with no workspace for gradients
 };
 
-// Where the sums of a gradient part lie: the parameters' gradient, then G1's sums [2, n_s] layer by layer.
+// Where the sums of a gradient part lie: the parameters' gradient, then G1's sums [2, n_s] layer by
+// layer.
 struct PartLayout {
   PartLayout(const NetworkSpec&, Estimator);
 
@@ -31,87 +33,112 @@ struct PartLayout {
   std::int64_t size() const { return gradient_size + baseline_size; }
 };
 
+// The hidden units of every layer, [N*M, n_s] each 0 or 1; empty where a layer has none.
+using HiddenBits = std::vector<std::vector<std::uint8_t>>;
+
 class Pass {
  public:
-  // Room for tiles of up to max_examples with M particles each.
+  // Room for tiles of up to max_examples with M particles each. A network without stochastic units
+  // has M = 1.
   Pass(Backend&, const NetworkSpec&, const PassOptions&, std::int64_t max_examples, std::int64_t M);
 
   // Where the caller puts the tile's examples before `forward`.
   Matrix x(std::int64_t N) const { return x_.top(N); }
   Matrix y(std::int64_t N) const { return y_.top(N); }
 
-  // o and log_w of the tile, with hidden units drawn, or with given ones: per layer [N*M, n_s], each 0 or 1
-  // (empty where a layer has none). Enumeration needs it, and so does the comparison of two code paths.
+  // o of the tile, hidden units drawn. What the particles share is computed with the first of them
+  // only (first_particle == 0): further chunks of the same examples must follow it.
   void forward(const Tile&, const float* params);
-  void forward(const Tile&, const float* params, std::span<const std::vector<std::uint8_t>> bits);
-  void log_prob(const float* params);
+  // The same with hidden units given, not drawn: for enumeration, and to compare two code paths.
+  void forward(const Tile&, const float* params, const HiddenBits& given);
 
-  // Eq. (6) (28): C_hat [N] and effective particles [N] to where the caller wants them; w_bar stays here.
+  void log_prob(const float* params);  // o -> log_w
+  // Eq. (6) (28): C_hat [N] and effective particles [N] to where the caller wants them; w_bar stays
+  // here.
   void weigh(float* C_hat, float* ess);
-
-  // Adds the tile's gradient to `part`, which is laid out by PartLayout. baseline: G1's averages, else null.
+  // Adds the tile's gradient to `part`, laid out by PartLayout. baseline: G1's averages, else null.
   void backward(const float* params, const float* baseline, const float* C_hat, float* part);
 
   OutputArgs output(const float* params) const;
-  const float* log_w() const { return log_w_; }
-  const float* w_bar() const { return w_bar_; }
-  Bits s(std::int64_t l) const { return layers_[l].s.top(tile_.rows()); }
+  const float* log_w() const { return log_w_; }  // [N*M]
+  const float* w_bar() const { return w_bar_; }  // [N*M]
   ConstMatrix a_s(std::int64_t l) const { return layers_[l].a_s.top(input_rows(l)); }
-  RowSet live_rows() const { return live_; }
+  Bits s(std::int64_t l) const { return layers_[l].s.top(tile_.rows()); }
 
-  // Floats that a particle's row of activations and gradients takes: what a tile's size is chosen by.
-  static std::int64_t row_floats(const NetworkSpec&);
   std::size_t workspace_bytes() const { return workspace_.bytes(); }
+  // Floats that one particle's row takes: what a tile's size is chosen by.
+  static std::int64_t row_floats(const NetworkSpec&);
 
  private:
-  enum class Need { nothing, sum, rows };  // of the gradient that arrives at a layer's output
+  // Which form of G(output) a layer's own gradient needs: none, the sum over particles, or a row
+  // each.
+  enum class Need { nothing, sum, rows };
 
   struct Layer {
-    bool input_shared = false;   // what it reads has N rows
-    bool output_shared = false;  // its d has N rows
+    bool input_shared = false;   // z has N rows
+    bool output_shared = false;  // d has N rows
     Need need = Need::nothing;
-    Matrix a_s, d, d_shared;     // z W_s; activations; z W_d where z is shared and d is not
+    Matrix a_s;       // z W_s
+    Matrix d;         // activations
+    Matrix d_shared;  // z W_d, where z is shared and d is not
     Bits s;
   };
 
-  // A gradient that flows down through a weight matrix: g W^T.
+  // A gradient on its way down: what lies below gets g W^T.
   struct Flow {
     Matrix g;
     RowSet rows;
+    bool per_particle = false;
     ConstMatrix W;
   };
+  using Flows = std::vector<Flow>;  // at most two, reserved once
 
   void plan();
-  void lay_out_workspace(std::int64_t max_examples, std::int64_t M);
-  void forward_layers(const Tile&, const float* params, std::span<const std::vector<std::uint8_t>>* bits);
-  void forward_d(std::int64_t l, const float* params);
-  void multiply_input(std::int64_t l, ConstMatrix W, Matrix out, Write write);
-  void backward_layer(std::int64_t l, const float* params, const float* baseline, const float* C_hat, Matrix g,
-                      std::vector<Flow>& flows, float* part);
-  Matrix backward_d(std::int64_t l, const float* params, Matrix g, std::vector<Flow>& flows, float* part);
-  void accumulate_weights(std::int64_t l, Flow flow, Matrix gW, float* gb);
-  Matrix arrive(std::int64_t l, std::span<const Flow> flows);
-  Flow summed(const Flow&, Matrix into);
-  Matrix gradient_buffer(std::int64_t rows, std::int64_t cols);
-  Matrix sum_buffer(std::int64_t cols);
+  std::size_t lay_out(std::byte* base, std::int64_t max_examples, std::int64_t M);
+
+  void forward_layer(std::int64_t l, const float* params, const HiddenBits* given);
+  void forward_d(std::int64_t l, const float* params, bool fresh);
+  void multiply_input(std::int64_t l, ConstMatrix W, Matrix out);
+
+  void choose_rows();
+  void backward_layer(std::int64_t l, const float* params, const float* baseline,
+                      const float* C_hat, float* part);
+  Flow backward_d(std::int64_t l, const float* params, Matrix g, float* part);
+  Flow backward_s(std::int64_t l, const float* params, const float* baseline, const float* C_hat,
+                  const Matrix& g, const Flow& flow_d, float* part);
+  void accumulate_weights(std::int64_t l, const Flow&, Matrix gW, float* gb);
+  Matrix arrive(std::int64_t l);
+  Flow summed(const Flow&, const Matrix& buffer) const;
+  Matrix next_gradient(std::int64_t rows, std::int64_t cols);
 
   bool reads_bits(std::int64_t l) const { return l > 0 && spec_.hidden[l - 1].n_d == 0; }
-  ConstMatrix real_input(std::int64_t l) const;
-  std::int64_t input_rows(std::int64_t l) const;
   bool input_shared(std::int64_t l) const;
+  std::int64_t input_rows(std::int64_t l) const { return input_shared(l) ? tile_.N : tile_.rows(); }
+  ConstMatrix real_input(std::int64_t l) const;
+  RowSet all_examples() const { return {nullptr, tile_.N}; }
 
   Backend& backend_;
   NetworkSpec spec_;
   ParamLayout layout_;
   PassOptions options_;
   PartLayout part_layout_;
-  Buffer workspace_;
   std::vector<Layer> layers_;
-  Tile tile_;
-  Matrix x_, y_, o_;
+  std::int64_t max_width_ = 0;  // of a hidden layer's s or d
+
+  Buffer workspace_;
+  Matrix x_, y_, o_, g_o_;
   float *log_w_ = nullptr, *w_bar_ = nullptr;
   std::int32_t* live_index_ = nullptr;
-  RowSet live_;
+  Matrix gradients_[3];  // take turns: what arrives at a layer, what its s units make of it, what
+                         // leaves
+  Matrix
+      sums_[2];  // [N, widest]: a d flow's sum lives until the layer is done, the other is scratch
+
+  // State of the pass that is under way.
+  Tile tile_;
+  RowSet output_rows_, hidden_rows_;
+  Flows flows_;
+  int turn_ = 0;
 };
 
 }  // namespace sfnn

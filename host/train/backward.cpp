@@ -1,0 +1,142 @@
+// The backward half of a pass: G(o), then layer by layer down to what needs no more.
+#include "host/train/pass.hpp"
+
+namespace sfnn {
+
+// Particles of no responsibility add nothing to what is proportional to w_bar. Estimators that are
+// not (G1, G5) need all of them in the hidden layers; there only the output's own gradient is
+// thinned, if nothing flows down.
+void Pass::choose_rows() {
+  const RowSet all{nullptr, tile_.rows()};
+  hidden_rows_ = output_rows_ = all;
+  if (options_.drop_below <= 0 || tile_.M == 1) return;
+  const bool follows = !spec_.trains_s() || info(options_.estimator).follows_w_bar;
+  if (!follows && layers_.back().need != Need::nothing) return;
+  const RowSet live = backend_.select_rows(tile_, w_bar_, options_.drop_below, live_index_);
+  if (live.count == all.count) return;
+  output_rows_ = live;
+  if (follows) hidden_rows_ = live;
+}
+
+void Pass::backward(const float* params, const float* baseline, const float* C_hat, float* part) {
+  choose_rows();
+  turn_ = 0;
+  const Matrix g_o = g_o_.top(output_rows_.count);
+  backend_.output_grad(output(params), w_bar_, output_rows_, g_o);
+  const Flow top{g_o, output_rows_, tile_.M > 1, layout_.V.in(params)};
+  accumulate_weights(spec_.depth(), top, layout_.V.in(part), layout_.c.in(part).data);
+  flows_.assign(1, top);
+  for (std::int64_t l = spec_.depth() - 1; l >= 0; --l) {
+    backward_layer(l, params, baseline, C_hat, part);
+  }
+}
+
+// Turns the flows out of the layer above into the layer's own gradients and into the flows that
+// leave it.
+void Pass::backward_layer(std::int64_t l, const float* params, const float* baseline,
+                          const float* C_hat, float* part) {
+  const LayerSpec& spec = spec_.hidden[l];
+  const Matrix g = arrive(l);
+  flows_.clear();
+  Flow flow_d;
+  if (spec.n_d > 0 && g.data) {
+    flow_d = backward_d(l, params, g, part);
+    flows_.push_back(flow_d);
+  }
+  if (!spec.trains_s()) return;
+  const bool path = info(options_.estimator).kind == EstimatorKind::path;
+  if (path && !g.data) return;
+  const Flow flow_s = backward_s(l, params, baseline, C_hat, g, flow_d, part);
+  // A score unit's gradient never flows into sampled units, but always into deterministic ones.
+  if (path || !reads_bits(l)) flows_.push_back(flow_s);
+}
+
+// Deterministic units: plain back-propagation, whatever the estimator.
+Pass::Flow Pass::backward_d(std::int64_t l, const float* params, Matrix g, float* part) {
+  const LayerSlots& slots = layout_.hidden[l];
+  const Layer& layer = layers_[l];
+  const bool shared = layer.output_shared;
+  Flow flow{g, shared ? all_examples() : hidden_rows_, !shared && tile_.M > 1,
+            slots.W_d.in(params)};
+  backend_.deterministic_grad(layer.d.top(shared ? tile_.N : tile_.rows()), flow.rows, g);
+  if (spec_.hidden[l].samples()) backend_.accumulate_outer(s(l), flow.rows, g, slots.U.in(part));
+  if (layer.input_shared) flow = summed(flow, sums_[0]);
+  accumulate_weights(l, flow, slots.W_d.in(part), slots.b_d.in(part).data);
+  return flow;
+}
+
+// Stochastic units, by the estimator. Where the particles share a, everything is summed over them
+// at once.
+Pass::Flow Pass::backward_s(std::int64_t l, const float* params, const float* baseline,
+                            const float* C_hat, const Matrix& g, const Flow& flow_d, float* part) {
+  const LayerSpec& spec = spec_.hidden[l];
+  const LayerSlots& slots = layout_.hidden[l];
+  const bool shared = layers_[l].input_shared;
+  const RowSet rows = shared ? all_examples() : hidden_rows_;
+  const bool path = info(options_.estimator).kind == EstimatorKind::path;
+  Matrix g_s = g;  // G(s), for path estimators
+  if (!path || spec.n_d > 0) g_s = next_gradient(rows.count, spec.n_s);
+  if (path && spec.n_d > 0) {
+    backend_.multiply_transposed(flow_d.g, slots.U.in(params), g_s, Write::set);
+  }
+  const std::int64_t baseline_offset = part_layout_.baseline_offset[l];
+  backend_.hidden_grad({.estimator = options_.estimator,
+                        .tile = tile_,
+                        .a = a_s(l),
+                        .b = slots.b_s.in(params).data,
+                        .s = s(l),
+                        .w_bar = w_bar_,
+                        .C_hat = C_hat,
+                        .baseline = baseline ? baseline + baseline_offset : nullptr,
+                        .c = options_.c,
+                        .rows = rows,
+                        .g = g_s});
+  if (info(options_.estimator).has_baseline) {
+    backend_.accumulate_baseline(tile_, a_s(l), slots.b_s.in(params).data, s(l), C_hat,
+                                 part + part_layout_.gradient_size + baseline_offset);
+  }
+  const Flow flow{g_s, rows, !shared && tile_.M > 1, slots.W_s.in(params)};
+  accumulate_weights(l, flow, slots.W_s.in(part), slots.b_s.in(part).data);
+  return flow;
+}
+
+void Pass::accumulate_weights(std::int64_t l, const Flow& flow, Matrix gW, float* gb) {
+  if (reads_bits(l)) {
+    backend_.accumulate_outer(s(l - 1), flow.rows, flow.g, gW);
+  } else {
+    backend_.accumulate_outer(real_input(l), flow.rows, flow.g, gW);
+  }
+  backend_.accumulate_column_sums(flow.g, gb);
+}
+
+// The gradient of layer l's output in the form that it needs; no data where it needs none or none
+// comes.
+Matrix Pass::arrive(std::int64_t l) {
+  const Need need = layers_[l].need;
+  if (need == Need::nothing || flows_.empty()) return {};
+  const std::int64_t rows = need == Need::sum ? tile_.N : hidden_rows_.count;
+  const Matrix g = next_gradient(rows, spec_.hidden[l].width());
+  Write write = Write::set;
+  for (const Flow& flow : flows_) {
+    // sum_m (g^m W^T) = (sum_m g^m) W^T: N rows instead of N*M
+    const Flow arriving = need == Need::sum ? summed(flow, sums_[1]) : flow;
+    backend_.multiply_transposed(arriving.g, arriving.W, g, write);
+    write = Write::add;
+  }
+  return g;
+}
+
+Pass::Flow Pass::summed(const Flow& flow, const Matrix& buffer) const {
+  if (!flow.per_particle) return flow;
+  const Matrix sum{buffer.data, tile_.N, flow.g.cols};
+  backend_.sum_particles(tile_, flow.rows, flow.g, sum);
+  return {sum, all_examples(), false, flow.W};
+}
+
+Matrix Pass::next_gradient(std::int64_t rows, std::int64_t cols) {
+  Matrix g = gradients_[turn_];
+  turn_ = (turn_ + 1) % 3;
+  return {g.data, rows, cols};
+}
+
+}  // namespace sfnn

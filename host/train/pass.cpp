@@ -1,0 +1,193 @@
+#include "host/train/pass.hpp"
+
+#include <algorithm>
+
+#include "host/backend/error.hpp"
+
+namespace sfnn {
+namespace {
+
+// Hands out aligned pieces of one block; with a null base it only counts.
+class Carver {
+ public:
+  explicit Carver(std::byte* base) : base_(base) {}
+
+  std::byte* bytes(std::size_t count) {
+    std::byte* piece = base_ ? base_ + used_ : nullptr;
+    used_ += (count + 63) / 64 * 64;
+    return piece;
+  }
+  Matrix matrix(std::int64_t rows, std::int64_t cols) {
+    return {reinterpret_cast<float*>(bytes(sizeof(float) * rows * cols)), rows, cols};
+  }
+  std::size_t used() const { return used_; }
+
+ private:
+  std::byte* base_;
+  std::size_t used_ = 0;
+};
+
+}  // namespace
+
+PartLayout::PartLayout(const NetworkSpec& spec, Estimator estimator)
+    : gradient_size(ParamLayout(spec).size) {
+  for (const LayerSpec& layer : spec.hidden) {
+    baseline_offset.push_back(baseline_size);
+    if (info(estimator).has_baseline && layer.trains_s()) baseline_size += 2 * layer.n_s;
+  }
+}
+
+Pass::Pass(Backend& backend, const NetworkSpec& spec, const PassOptions& options,
+           std::int64_t max_examples, std::int64_t M)
+    : backend_(backend),
+      spec_(spec),
+      layout_(spec),
+      options_(options),
+      part_layout_(spec, options.estimator),
+      layers_(spec.depth()) {
+  if (!spec.samples() && M != 1)
+    throw ShapeError("a network without stochastic units has one particle");
+  plan();
+  flows_.reserve(2);
+  workspace_ = Buffer(backend, lay_out(nullptr, max_examples, M));
+  lay_out(workspace_.data(), max_examples, M);
+}
+
+// Which quantities the particles of an example share, and what each layer needs to be told by the
+// one above.
+void Pass::plan() {
+  bool shared = true;
+  for (std::int64_t l = 0; l < spec_.depth(); ++l) {
+    const LayerSpec& spec = spec_.hidden[l];
+    Layer& layer = layers_[l];
+    layer.input_shared = shared;
+    shared = shared && !spec.samples();
+    layer.output_shared = shared;
+    max_width_ = std::max({max_width_, spec.n_s, spec.n_d});
+
+    const bool path = info(options_.estimator).kind == EstimatorKind::path;
+    if (spec.n_d > 0) {
+      layer.need = layer.output_shared ? Need::sum : Need::rows;
+    } else if (path && spec.trains_s()) {
+      // sum_m g_a^m = e(a) * sum_m G(h^m) where the particles share a
+      layer.need = layer.input_shared ? Need::sum : Need::rows;
+    }
+  }
+}
+
+// Two rounds: the first counts the bytes, the second hands them out.
+std::size_t Pass::lay_out(std::byte* base, std::int64_t max_examples, std::int64_t M) {
+  const std::int64_t N = max_examples, rows = N * M;
+  Carver carver(base);
+  x_ = carver.matrix(N, spec_.D_in);
+  y_ = carver.matrix(N, spec_.output == Output::softmax ? 1 : spec_.D_out);
+  for (std::int64_t l = 0; l < spec_.depth(); ++l) {
+    const LayerSpec& spec = spec_.hidden[l];
+    Layer& layer = layers_[l];
+    const std::int64_t in_rows = layer.input_shared ? N : rows;
+    if (spec.trains_s()) layer.a_s = carver.matrix(in_rows, spec.n_s);
+    layer.s = {carver.bytes(backend_.bits_bytes(rows, spec.n_s)), rows, spec.n_s};
+    if (spec.n_d > 0) layer.d = carver.matrix(layer.output_shared ? N : rows, spec.n_d);
+    if (spec.n_d > 0 && layer.input_shared && !layer.output_shared) {
+      layer.d_shared = carver.matrix(N, spec.n_d);
+    }
+  }
+  o_ = carver.matrix(rows, spec_.D_out);
+  log_w_ = carver.matrix(rows, 1).data;
+  w_bar_ = carver.matrix(rows, 1).data;
+  if (options_.backward) {
+    live_index_ = reinterpret_cast<std::int32_t*>(carver.bytes(sizeof(std::int32_t) * rows));
+    g_o_ = carver.matrix(rows, spec_.D_out);
+    for (Matrix& g : gradients_) g = carver.matrix(rows, max_width_);
+    for (Matrix& sum : sums_) sum = carver.matrix(N, std::max(max_width_, spec_.D_out));
+  }
+  return carver.used();
+}
+
+std::int64_t Pass::row_floats(const NetworkSpec& spec) {
+  std::int64_t floats = 2 * spec.D_out;
+  for (const LayerSpec& layer : spec.hidden) floats += 2 * (layer.n_s + layer.n_d);
+  return floats;
+}
+
+// ------------------------------------------------------------------------------------------------------------
+
+bool Pass::input_shared(std::int64_t l) const {
+  return l < spec_.depth() ? layers_[l].input_shared : !spec_.samples();
+}
+
+ConstMatrix Pass::real_input(std::int64_t l) const {
+  return l == 0 ? x_.top(tile_.N) : layers_[l - 1].d.top(input_rows(l));
+}
+
+void Pass::multiply_input(std::int64_t l, ConstMatrix W, Matrix out) {
+  if (reads_bits(l)) {
+    backend_.multiply(s(l - 1), W, out, Write::set);
+  } else {
+    backend_.multiply(real_input(l), W, out, Write::set);
+  }
+}
+
+void Pass::forward(const Tile& tile, const float* params) {
+  tile_ = tile;
+  for (std::int64_t l = 0; l < spec_.depth(); ++l) forward_layer(l, params, nullptr);
+  multiply_input(spec_.depth(), layout_.V.in(params), o_.top(tile.rows()));
+}
+
+void Pass::forward(const Tile& tile, const float* params, const HiddenBits& given) {
+  tile_ = tile;
+  for (std::int64_t l = 0; l < spec_.depth(); ++l) forward_layer(l, params, &given);
+  multiply_input(spec_.depth(), layout_.V.in(params), o_.top(tile.rows()));
+}
+
+void Pass::forward_layer(std::int64_t l, const float* params, const HiddenBits* given) {
+  const LayerSpec& spec = spec_.hidden[l];
+  const LayerSlots& slots = layout_.hidden[l];
+  const bool fresh = tile_.first_particle == 0 || !layers_[l].input_shared;
+  const Matrix a_s = layers_[l].a_s.top(input_rows(l));
+  if (spec.trains_s() && fresh) multiply_input(l, slots.W_s.in(params), a_s);
+  if (spec.samples()) {
+    if (given) {
+      backend_.upload_bits((*given)[l], s(l));
+    } else {
+      backend_.sample_hidden({options_.seed, std::uint32_t(l)}, tile_, a_s,
+                             slots.b_s.in(params).data, s(l));
+    }
+  }
+  if (spec.n_d > 0) forward_d(l, params, fresh);
+}
+
+// d = sigma(z W_d + s U + b_d), with z W_d computed once for all particles where z is shared.
+void Pass::forward_d(std::int64_t l, const float* params, bool fresh) {
+  const LayerSlots& slots = layout_.hidden[l];
+  Layer& layer = layers_[l];
+  if (layer.output_shared && !fresh) return;
+  const Matrix d = layer.d.top(layer.output_shared ? tile_.N : tile_.rows());
+  const bool apart = layer.input_shared && !layer.output_shared;
+  const Matrix d_shared = layer.d_shared.top(tile_.N);
+  if (!apart) {
+    multiply_input(l, slots.W_d.in(params), d);
+  } else if (fresh) {
+    multiply_input(l, slots.W_d.in(params), d_shared);
+  }
+  if (spec_.hidden[l].samples()) {
+    backend_.multiply(s(l), slots.U.in(params), d, apart ? Write::set : Write::add);
+  }
+  backend_.activate(tile_, d_shared, slots.b_d.in(params).data, d);
+}
+
+OutputArgs Pass::output(const float* params) const {
+  return {.output = spec_.output,
+          .tile = tile_,
+          .o = o_.top(tile_.rows()),
+          .c = layout_.c.in(params).data,
+          .y = y_.top(tile_.N)};
+}
+
+void Pass::log_prob(const float* params) { backend_.output_log_prob(output(params), log_w_); }
+
+void Pass::weigh(float* C_hat, float* ess) {
+  backend_.particle_weights(tile_, log_w_, w_bar_, C_hat, ess);
+}
+
+}  // namespace sfnn
