@@ -1,0 +1,303 @@
+#include "tests/support/reference.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/philox.hpp"
+
+namespace sfnn {
+namespace {
+
+const Vector kOne{1.0};  // a bias is the weight of an input that is always one
+
+double sigmoid(double a) { return 1 / (1 + std::exp(-a)); }
+double log_sigmoid(double a) {
+  return a < 0 ? a - std::log1p(std::exp(a)) : -std::log1p(std::exp(-a));
+}
+
+// out += z W
+void add_product(const Vector& z, const ParamSlot& W, const Vector& params, Vector& out) {
+  for (std::int64_t j = 0; j < W.rows; ++j)
+    for (std::int64_t i = 0; i < W.cols; ++i) out[i] += z[j] * params[W.offset + j * W.cols + i];
+}
+
+// out += g W^T
+void add_transposed_product(const Vector& g, const ParamSlot& W, const Vector& params,
+                            Vector& out) {
+  for (std::int64_t j = 0; j < W.rows; ++j)
+    for (std::int64_t i = 0; i < W.cols; ++i) out[j] += g[i] * params[W.offset + j * W.cols + i];
+}
+
+// G(W) += z^T g
+void add_outer(const Vector& z, const Vector& g, const ParamSlot& W, Vector& gradient) {
+  for (std::int64_t j = 0; j < W.rows; ++j)
+    for (std::int64_t i = 0; i < W.cols; ++i) gradient[W.offset + j * W.cols + i] += z[j] * g[i];
+}
+
+Vector row(const Vector& matrix, std::int64_t r, std::int64_t cols) {
+  return Vector(matrix.begin() + r * cols, matrix.begin() + (r + 1) * cols);
+}
+
+std::int64_t target_width(const NetworkSpec& spec) {
+  return spec.output == Output::softmax ? 1 : spec.D_out;
+}
+
+// Eq. (2), (3) and the unit-variance Gaussian.
+double log_prob(Output output, const Vector& o, const Vector& y) {
+  if (output == Output::softmax) return o[std::size_t(y[0])] - log_sum_exp(o);
+  double sum = 0;
+  for (std::size_t i = 0; i < o.size(); ++i) {
+    sum += output == Output::bernoulli
+               ? y[i] * log_sigmoid(o[i]) + (1 - y[i]) * log_sigmoid(-o[i])
+               : -0.5 * (y[i] - o[i]) * (y[i] - o[i]) - 0.5 * std::log(2 * M_PI);
+  }
+  return sum;
+}
+
+// d log P / d o = target - mean for all three output distributions.
+Vector target(Output output, const Vector& o, const Vector& y) {
+  if (output != Output::softmax) return y;
+  Vector one_hot(o.size(), 0.0);
+  one_hot[std::size_t(y[0])] = 1;
+  return one_hot;
+}
+
+Vector mean(Output output, const Vector& o) {
+  Vector result = o;
+  const double log_norm = output == Output::softmax ? log_sum_exp(o) : 0;
+  for (double& v : result) {
+    if (output == Output::softmax) v = std::exp(v - log_norm);
+    if (output == Output::bernoulli) v = sigmoid(v);
+  }
+  return result;
+}
+
+// A score estimator's g_a is (omega - beta) * score; beta belongs to the unit.
+struct ScoreWeight {
+  double omega = 0;
+  Vector beta;
+};
+
+ScoreWeight score_weight(const ReferenceEstimator& e, std::int64_t M, std::int64_t l,
+                         std::int64_t n_s, double w_bar, double C_hat) {
+  const Vector zero(n_s, 0.0);
+  switch (e.id) {
+    case Estimator::G1:  // Eq. (17) with L = C_hat
+      return {C_hat, e.L_bar.empty() ? zero : e.L_bar[l]};
+    case Estimator::G4:  // Eq. (30)
+      return {w_bar, zero};
+    case Estimator::G5:  // Eq. (32)
+      return {w_bar, Vector(n_s, e.c.value_or(1.0 / double(M)))};
+    case Estimator::G2:
+    case Estimator::G3:
+      break;
+  }
+  return {0, zero};
+}
+
+// Where the gradient of one particle starts: at its output, and at every score unit.
+struct Sources {
+  Vector g_o;
+  std::vector<Vector> g_score;  // per hidden layer [n_s]
+};
+
+// The chain rule of one particle. The result is linear in the sources, with weights, inputs and
+// sigma' as coefficients: of absolute values it makes the sum of the magnitudes of all terms.
+void backward(const NetworkSpec& spec, const Vector& params, Estimator estimator,
+              const ReferenceParticle& particle, const Sources& sources, Vector& gradient) {
+  const ParamLayout layout(spec);
+  const bool path = estimator == Estimator::G2 || estimator == Estimator::G3;
+  add_outer(particle.top, sources.g_o, layout.V, gradient);
+  add_outer(kOne, sources.g_o, layout.c, gradient);
+  Vector g_z(particle.top.size(), 0.0);  // G(h): what arrives at a layer's output
+  add_transposed_product(sources.g_o, layout.V, params, g_z);
+
+  for (std::int64_t l = spec.depth() - 1; l >= 0; --l) {
+    const LayerSpec& shape = spec.hidden[l];
+    const ReferenceLayer& layer = particle.layers[l];
+    const LayerSlots& slots = layout.hidden[l];
+    Vector g_below(layer.z.size(), 0.0);
+
+    Vector g_s = g_z;
+    if (shape.n_d > 0) {
+      Vector g_ad = g_z;
+      for (std::int64_t i = 0; i < shape.n_d; ++i) g_ad[i] *= layer.d[i] * (1 - layer.d[i]);
+      add_outer(layer.z, g_ad, slots.W_d, gradient);
+      add_outer(layer.s, g_ad, slots.U, gradient);
+      add_outer(kOne, g_ad, slots.b_d, gradient);
+      add_transposed_product(g_ad, slots.W_d, params, g_below);
+      g_s.assign(shape.n_s, 0.0);
+      add_transposed_product(g_ad, slots.U, params, g_s);
+    }
+
+    if (shape.trains_s()) {
+      Vector g_a = path ? g_s : sources.g_score[l];  // Eq. (19): G2
+      if (estimator == Estimator::G3)                // Eq. (22)
+        for (std::int64_t i = 0; i < shape.n_s; ++i) g_a[i] *= layer.p[i] * (1 - layer.p[i]);
+      add_outer(layer.z, g_a, slots.W_s, gradient);
+      add_outer(kOne, g_a, slots.b_s, gradient);
+      // A score is a derivative of log P(s | z) in which a sampled z is held, but not a computed
+      // one.
+      const bool z_is_sampled = l > 0 && spec.hidden[l - 1].n_d == 0;
+      if (path || !z_is_sampled) add_transposed_product(g_a, slots.W_s, params, g_below);
+    }
+    g_z = g_below;
+  }
+}
+
+Vector absolute(Vector v) {
+  for (double& e : v) e = std::abs(e);
+  return v;
+}
+
+ReferenceParticle absolute(ReferenceParticle particle) {
+  particle.top = absolute(particle.top);
+  for (ReferenceLayer& layer : particle.layers) {
+    layer.z = absolute(layer.z);
+    layer.s = absolute(layer.s);
+  }
+  return particle;
+}
+
+// The gradient of row r, and the magnitude of its terms, added to the result's.
+void add_gradient(const NetworkSpec& spec, const Vector& params, const Vector& y,
+                  const ReferenceEstimator& e, std::int64_t M, std::int64_t r,
+                  ReferenceResult& result) {
+  const ReferenceParticle& particle = result.particles[r];
+  const double w_bar = result.w_bar[r], C_hat = result.C_hat[r / M];
+  const Vector y_target = target(spec.output, particle.o, y),
+               y_mean = mean(spec.output, particle.o);
+  Sources sources, magnitudes;
+  for (std::int64_t i = 0; i < spec.D_out; ++i) {  // Eq. (15), (16)
+    sources.g_o.push_back(w_bar * (y_target[i] - y_mean[i]));
+    magnitudes.g_o.push_back(w_bar * (std::abs(y_target[i]) + std::abs(y_mean[i])));
+  }
+  for (std::int64_t l = 0; l < spec.depth(); ++l) {
+    const Vector& score = particle.layers[l].score;
+    const ScoreWeight weight = score_weight(e, M, l, std::int64_t(score.size()), w_bar, C_hat);
+    Vector g(score.size()), magnitude(score.size());
+    for (std::size_t i = 0; i < score.size(); ++i) {
+      g[i] = (weight.omega - weight.beta[i]) * score[i];
+      magnitude[i] = (std::abs(weight.omega) + std::abs(weight.beta[i])) * std::abs(score[i]);
+    }
+    sources.g_score.push_back(g);
+    magnitudes.g_score.push_back(magnitude);
+  }
+  backward(spec, params, e.id, particle, sources, result.gradient);
+  backward(spec, absolute(params), e.id, absolute(particle), magnitudes, result.gradient_magnitude);
+}
+
+void add_baseline_sums(const ReferenceParticle& particle, double C_hat, ReferenceResult& result) {
+  for (std::size_t l = 0; l < particle.layers.size(); ++l) {
+    const Vector& score = particle.layers[l].score;
+    for (std::size_t i = 0; i < score.size(); ++i) {
+      result.score2[l][i] += score[i] * score[i];
+      result.score2_C_hat[l][i] += score[i] * score[i] * C_hat;
+    }
+  }
+}
+
+}  // namespace
+
+double log_sum_exp(const Vector& v) {
+  const double top = *std::max_element(v.begin(), v.end());
+  double sum = 0;
+  for (double e : v) sum += std::exp(e - top);
+  return top + std::log(sum);
+}
+
+Vector to_double(const std::vector<float>& v) { return Vector(v.begin(), v.end()); }
+
+ReferenceParticle reference_forward(const NetworkSpec& spec, const Vector& params, const Vector& x,
+                                    const Vector& y, const DrawUnit& draw) {
+  const ParamLayout layout(spec);
+  ReferenceParticle particle;
+  particle.top = x;
+  for (std::int64_t l = 0; l < spec.depth(); ++l) {
+    const LayerSpec& shape = spec.hidden[l];
+    const LayerSlots& slots = layout.hidden[l];
+    ReferenceLayer layer;
+    layer.z = particle.top;
+
+    layer.a.assign(shape.n_s, 0.0);  // p = 1/2 where no weights add to it
+    add_product(layer.z, slots.W_s, params, layer.a);
+    add_product(kOne, slots.b_s, params, layer.a);
+    for (std::int64_t i = 0; i < shape.n_s; ++i) {  // Eq. (1), (7)
+      layer.p.push_back(sigmoid(layer.a[i]));
+      layer.s.push_back(draw(l, i, layer.p[i]));
+      layer.score.push_back(layer.s[i] - layer.p[i]);
+      particle.log_p +=
+          layer.s[i] * log_sigmoid(layer.a[i]) + (1 - layer.s[i]) * log_sigmoid(-layer.a[i]);
+    }
+
+    layer.d.assign(shape.n_d, 0.0);
+    add_product(layer.z, slots.W_d, params, layer.d);
+    add_product(layer.s, slots.U, params, layer.d);
+    add_product(kOne, slots.b_d, params, layer.d);
+    for (double& d : layer.d) d = sigmoid(d);
+
+    particle.top = shape.n_d > 0 ? layer.d : layer.s;
+    particle.layers.push_back(layer);
+  }
+  particle.o.assign(spec.D_out, 0.0);
+  add_product(particle.top, layout.V, params, particle.o);
+  add_product(kOne, layout.c, params, particle.o);
+  particle.log_w = log_prob(spec.output, particle.o, y);
+  return particle;
+}
+
+ReferenceResult reference_pass(const NetworkSpec& spec, const Vector& params,
+                               const ReferenceBatch& batch, const ReferenceEstimator& estimator) {
+  ReferenceResult result;
+  result.gradient.assign(params.size(), 0.0);
+  result.gradient_magnitude.assign(params.size(), 0.0);
+  for (const LayerSpec& layer : spec.hidden) {
+    result.score2.emplace_back(layer.n_s, 0.0);
+    result.score2_C_hat.emplace_back(layer.n_s, 0.0);
+  }
+
+  const std::int64_t M = batch.M;
+  for (std::int64_t n = 0; n < batch.N; ++n) {
+    const Vector x = row(batch.x, n, spec.D_in), y = row(batch.y, n, target_width(spec));
+    Vector log_w;
+    for (std::int64_t r = n * M; r < (n + 1) * M; ++r) {
+      const DrawUnit draw = [&](std::int64_t l, std::int64_t i, double p) {
+        const std::int64_t at = r * spec.hidden[l].n_s + i;
+        return batch.eps.empty() ? double(batch.bits[l][at]) : p + batch.eps[l][at];
+      };
+      result.particles.push_back(reference_forward(spec, params, x, y, draw));
+      log_w.push_back(result.particles.back().log_w);
+    }
+    const double C_hat = log_sum_exp(log_w) - std::log(double(M));  // Eq. (6)
+    result.C_hat.push_back(C_hat);
+    for (double v : log_w) {
+      result.log_w.push_back(v);
+      result.w_bar.push_back(std::exp(v - log_sum_exp(log_w)));  // Eq. (28)
+    }
+    for (std::int64_t r = n * M; r < (n + 1) * M; ++r) {
+      add_gradient(spec, params, y, estimator, M, r, result);
+      add_baseline_sums(result.particles[r], C_hat, result);
+    }
+  }
+  return result;
+}
+
+LayerBits reference_draws(const NetworkSpec& spec, const Vector& params,
+                          const ReferenceBatch& batch, std::uint64_t seed, std::uint32_t step,
+                          std::uint32_t first) {
+  LayerBits bits(spec.hidden.size());
+  for (std::int64_t n = 0; n < batch.N; ++n) {
+    const Vector x = row(batch.x, n, spec.D_in), y = row(batch.y, n, target_width(spec));
+    for (std::int64_t m = 0; m < batch.M; ++m) {
+      const DrawUnit draw = [&](std::int64_t l, std::int64_t i, double p) {
+        const DrawKey key{seed, step, std::uint32_t(l)};
+        bits[l].push_back(uniform(key, first + std::uint32_t(n), std::uint32_t(m), i) <= p);
+        return double(bits[l].back());
+      };
+      reference_forward(spec, params, x, y, draw);
+    }
+  }
+  return bits;
+}
+
+}  // namespace sfnn

@@ -1,0 +1,80 @@
+// The oracle: what a pass computes, in double precision, one particle after another.
+//
+// It is written from the equations and not from the engine's loops. Nothing is shared over
+// particles, dropped, fused or tiled here; clarity is all it is for.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "host/model/network.hpp"
+#include "kernels/hidden_grad.hpp"
+
+namespace sfnn {
+
+using Vector = std::vector<double>;
+using LayerBits = std::vector<std::vector<std::uint8_t>>;  // per hidden layer: [N*M, n_s], 0 or 1
+
+// N examples with M particles each; row r = n*M + m.
+struct ReferenceBatch {
+  std::int64_t N = 0, M = 1;
+  Vector x;        // [N, D_in]
+  Vector y;        // [N, D_out]; softmax: [N, 1], the class as a number
+  LayerBits bits;  // what every stochastic unit drew
+  // Per hidden layer [N*M, n_s]. Where given, it replaces the bits: s = sigma(a) + eps, Eq. (20).
+  // C_hat is then a smooth function of every parameter, and G3 its derivative.
+  std::vector<Vector> eps;
+};
+
+struct ReferenceEstimator {
+  Estimator id = Estimator::G3;
+  std::optional<double> c;    // G5's constant; 1/M unless set
+  std::vector<Vector> L_bar;  // G1's baseline, per hidden layer [n_s]; empty: zero everywhere
+};
+
+struct ReferenceLayer {  // of one particle
+  Vector z;              // what it reads
+  Vector a, p, s;        // of the stochastic units; a = 0 where p = 1/2 is fixed
+  Vector score;          // s - p
+  Vector d;
+};
+
+struct ReferenceParticle {
+  std::vector<ReferenceLayer> layers;
+  Vector top;  // what the output reads: the last layer's output, or x where there is none
+  Vector o;
+  double log_w = 0;  // log P(y | h)
+  double log_p = 0;  // log P(h | x), fixed units included
+};
+
+struct ReferenceResult {
+  std::vector<ReferenceParticle> particles;  // [N*M]
+  Vector log_w, w_bar;                       // [N*M]
+  Vector C_hat;                              // [N]
+  // Sums over the examples, flat, in the order of ParamLayout.
+  Vector gradient;
+  // The same sums over the absolute values of all terms: what rounding errors are proportional to.
+  Vector gradient_magnitude;
+  // For G1's moving averages, per hidden layer [n_s]: sums over all rows of score^2, score^2 C_hat.
+  std::vector<Vector> score2, score2_C_hat;
+};
+
+ReferenceResult reference_pass(const NetworkSpec&, const Vector& params, const ReferenceBatch&,
+                               const ReferenceEstimator& = {});
+
+// One particle, forward. draw(layer, unit, p) gives the value of a stochastic unit.
+using DrawUnit = std::function<double(std::int64_t, std::int64_t, double)>;
+ReferenceParticle reference_forward(const NetworkSpec&, const Vector& params, const Vector& x,
+                                    const Vector& y, const DrawUnit& draw);
+
+// The bits that every unit draws from Philox at this seed and step; hidden layer l (from 0) uses
+// site l, example n of the batch counts as first + n.
+LayerBits reference_draws(const NetworkSpec&, const Vector& params, const ReferenceBatch&,
+                          std::uint64_t seed, std::uint32_t step, std::uint32_t first = 0);
+
+double log_sum_exp(const Vector&);
+Vector to_double(const std::vector<float>&);
+
+}  // namespace sfnn
