@@ -45,7 +45,7 @@ inline Vector random_params(const NetworkSpec& spec, std::uint64_t seed, double 
 inline ReferenceBatch random_batch(const NetworkSpec& spec, std::int64_t N, std::int64_t M,
                                    std::uint64_t seed) {
   Random random(seed);
-  ReferenceBatch batch{.N = N, .M = M, .x = {}, .y = {}, .bits = {}, .eps = {}};
+  ReferenceBatch batch{.N = N, .M = M};
   for (std::int64_t e = 0; e < N * spec.D_in; ++e)
     batch.x.push_back(double(float(random.normal())));
   const std::int64_t target_width = spec.output == Output::softmax ? 1 : spec.D_out;

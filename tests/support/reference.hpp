@@ -20,18 +20,18 @@ using LayerBits = std::vector<std::vector<std::uint8_t>>;  // per hidden layer: 
 // N examples with M particles each; row r = n*M + m.
 struct ReferenceBatch {
   std::int64_t N = 0, M = 1;
-  Vector x;        // [N, D_in]
-  Vector y;        // [N, D_out]; softmax: [N, 1], the class as a number
-  LayerBits bits;  // what every stochastic unit drew
+  Vector x = {};        // [N, D_in]
+  Vector y = {};        // [N, D_out]; softmax: [N, 1], the class as a number
+  LayerBits bits = {};  // what every stochastic unit drew
   // Per hidden layer [N*M, n_s]. Where given, it replaces the bits: s = sigma(a) + eps, Eq. (20).
   // C_hat is then a smooth function of every parameter, and G3 its derivative.
-  std::vector<Vector> eps;
+  std::vector<Vector> eps = {};
 };
 
 struct ReferenceEstimator {
   Estimator id = Estimator::G3;
-  std::optional<double> c;    // G5's constant; 1/M unless set
-  std::vector<Vector> L_bar;  // G1's baseline, per hidden layer [n_s]; empty: zero everywhere
+  std::optional<double> c = {};    // G5's constant; 1/M unless set
+  std::vector<Vector> L_bar = {};  // G1's baseline, per hidden layer [n_s]; empty: zero everywhere
 };
 
 struct ReferenceLayer {  // of one particle

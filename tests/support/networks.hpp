@@ -1,0 +1,33 @@
+// Small networks written in one line.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <string>
+
+#include "host/model/network.hpp"
+
+namespace sfnn {
+
+inline NetworkSpec network(std::int64_t D_in, std::initializer_list<const char*> layers,
+                           std::int64_t D_out, Output output) {
+  NetworkSpec spec{.D_in = D_in, .hidden = {}, .D_out = D_out, .output = output};
+  for (const char* layer : layers) spec.hidden.push_back(parse_layer(layer));
+  return spec;
+}
+
+// Names the cases of a suite that runs over the outputs.
+inline std::string output_name(const testing::TestParamInfo<Output>& info) {
+  switch (info.param) {
+    case Output::softmax:
+      return "softmax";
+    case Output::bernoulli:
+      return "bernoulli";
+    case Output::gaussian:
+      return "gaussian";
+  }
+  return "unknown";
+}
+
+}  // namespace sfnn
