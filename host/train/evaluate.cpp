@@ -1,0 +1,196 @@
+#include "host/train/evaluate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+
+#include "host/backend/error.hpp"
+#include "host/train/pass.hpp"
+#include "host/train/staged_data.hpp"
+#include "kernels/output.hpp"
+#include "kernels/particle_weights.hpp"
+#include "kernels/philox.hpp"
+
+namespace sfnn {
+namespace {
+
+// What a tile's examples add to the figures. Tiles are summed in order, so the threads do not
+// matter.
+struct TileSums {
+  std::vector<double> curve;
+  double ess = 0, errors = 0, mean_sse = 0;
+};
+
+// Rows that a lane holds at a time: enough for efficient products, few enough to stay in cache.
+constexpr std::int64_t kRows = 512;
+
+std::int64_t chunk_of(std::int64_t M) { return std::min<std::int64_t>(M, 64); }
+
+// One lane's workspace.
+struct Lane {
+  Lane(Backend& backend, const NetworkSpec& spec, const PassOptions& options, std::int64_t tile,
+       std::int64_t chunk, bool predict)
+      : pass(backend, spec, options, tile, chunk),
+        mean(backend, predict ? sizeof(float) * tile * spec.D_out : 0),
+        log_w(tile * chunk),
+        mean_host(predict ? tile * spec.D_out : 0) {}
+
+  Pass pass;
+  Buffer mean;
+  std::vector<float> log_w, mean_host;
+};
+
+// C_hat_1 .. C_hat_M of each example as its particles go by, in double.
+class RunningCriterion {
+ public:
+  explicit RunningCriterion(std::int64_t N) : lse_(N), squares_(N) {}
+
+  void add(const Tile& tile, const float* log_w, std::vector<double>& curve) {
+    for (std::int64_t n = 0; n < tile.N; ++n) {
+      for (std::int64_t m = 0; m < tile.M; ++m) {
+        const double value = log_w[n * tile.M + m];
+        const std::int64_t k = tile.first_particle + m;
+        lse_[n].add(value);
+        squares_[n].add(2 * value);
+        curve[k] += lse_[n].value() - std::log(double(k + 1));
+      }
+    }
+  }
+  double effective_particles(std::int64_t n) const {  // 1 / sum_m w_bar^2
+    return std::exp(2 * lse_[n].value() - squares_[n].value());
+  }
+
+ private:
+  std::vector<LogSumExp<double>> lse_, squares_;
+};
+
+void add_prediction(const NetworkSpec& spec, const Tile& tile, std::int64_t M,
+                    const Examples& examples, const std::vector<float>& mean_sum, TileSums& sums) {
+  for (std::int64_t n = 0; n < tile.N; ++n) {
+    const float* mean = mean_sum.data() + n * spec.D_out;
+    if (spec.output == Output::softmax) {
+      const auto best = std::max_element(mean, mean + spec.D_out) - mean;
+      sums.errors += best != std::int64_t(examples.y.at(tile.first + n, 0));
+    } else {
+      for (std::int64_t i = 0; i < spec.D_out; ++i) {
+        sums.mean_sse +=
+            std::pow(double(mean[i]) / double(M) - examples.y.at(tile.first + n, i), 2);
+      }
+    }
+  }
+}
+
+TileSums evaluate_tile(Backend& backend, const NetworkSpec& spec, const float* params,
+                       const Examples& examples, const StagedData& data, Tile tile, std::int64_t M,
+                       bool predict, Lane& lane) {
+  TileSums sums;
+  sums.curve.resize(M);
+  RunningCriterion criterion(tile.N);
+  data.gather(backend, tile, nullptr, {}, lane.pass);
+  if (predict) backend.fill_zero(lane.mean.data(), lane.mean.bytes());
+  const std::int64_t chunk = chunk_of(M);
+  for (std::int64_t m = 0; m < M; m += chunk) {
+    tile.first_particle = m;
+    tile.M = std::min(chunk, M - m);
+    lane.pass.forward(tile, params);
+    lane.pass.log_prob(params);
+    if (predict) {
+      backend.accumulate_mean_output(lane.pass.output(params),
+                                     {lane.mean.floats(), tile.N, spec.D_out});
+    }
+    const std::span log_w(lane.log_w.data(), tile.rows());
+    backend.download(reinterpret_cast<const std::byte*>(lane.pass.log_w()),
+                     std::as_writable_bytes(log_w));
+    criterion.add(tile, log_w.data(), sums.curve);
+  }
+  for (std::int64_t n = 0; n < tile.N; ++n) sums.ess += criterion.effective_particles(n);
+  if (predict) {
+    const std::span mean(lane.mean_host.data(), tile.N * spec.D_out);
+    backend.download(lane.mean.data(), std::as_writable_bytes(mean));
+    add_prediction(spec, tile, M, examples, lane.mean_host, sums);
+  }
+  return sums;
+}
+
+Evaluation summarize(const NetworkSpec& spec, const std::vector<TileSums>& tiles,
+                     std::int64_t count, std::int64_t M, bool predict) {
+  Evaluation result{.examples = count, .particles = M, .curve = std::vector<double>(M)};
+  double ess = 0, errors = 0, mean_sse = 0;
+  for (const TileSums& sums : tiles) {
+    for (std::int64_t k = 0; k < M; ++k) result.curve[k] += sums.curve[k];
+    ess += sums.ess;
+    errors += sums.errors;
+    mean_sse += sums.mean_sse;
+  }
+  for (double& value : result.curve) value /= double(count);
+  result.nll = -result.curve.back();
+  result.effective_particles = ess / double(count);
+  if (spec.output == Output::softmax && predict) result.error = errors / double(count);
+  if (spec.output == Output::gaussian) {
+    result.criterion_sse = 2 * result.nll - double(spec.D_out) * kLogTwoPi;
+    if (predict) result.mean_sse = mean_sse / double(count);
+  }
+  return result;
+}
+
+}  // namespace
+
+Evaluation evaluate(Backend& backend, const NetworkSpec& spec, const float* params,
+                    const Examples& examples, std::span<const float> x_mean,
+                    const EvaluateOptions& options) {
+  if (examples.count == 0) throw ConfigError("there are no examples to evaluate on");
+  if (options.particles < 1) throw ConfigError("eval.particles must be at least 1");
+  const std::int64_t M = spec.samples() ? options.particles : 1, chunk = chunk_of(M);
+  const std::int64_t tile_size = std::clamp<std::int64_t>(kRows / chunk, 1, examples.count);
+  const std::int64_t tiles = (examples.count + tile_size - 1) / tile_size;
+  const bool predict = options.predict && spec.output != Output::bernoulli;
+  const StagedData data(backend, examples, x_mean);
+  std::vector<std::unique_ptr<Lane>> lanes;
+  for (int lane = 0; lane < backend.lanes(); ++lane) {
+    lanes.push_back(std::make_unique<Lane>(backend, spec,
+                                           PassOptions{.seed = options.seed, .backward = false},
+                                           tile_size, chunk, predict));
+  }
+  std::vector<TileSums> sums(tiles);
+  backend.set_clock({.step = kEvaluationStep});
+  backend.for_each(tiles, [&](std::int64_t t, int lane) {
+    const std::int64_t first = t * tile_size;
+    const Tile tile{.first = first, .N = std::min(tile_size, examples.count - first)};
+    sums[t] = evaluate_tile(backend, spec, params, examples, data, tile, M, predict, *lanes[lane]);
+  });
+  return summarize(spec, sums, examples.count, M, predict);
+}
+
+std::vector<float> sample_outputs(Backend& backend, const NetworkSpec& spec, const float* params,
+                                  const Examples& examples, std::span<const float> x_mean,
+                                  std::span<const std::int32_t> rows, std::int64_t M,
+                                  std::uint64_t seed) {
+  const StagedData data(backend, examples, x_mean);
+  Pass pass(backend, spec, {.seed = seed, .backward = false}, 1, spec.samples() ? M : 1);
+  backend.set_clock({.step = kEvaluationStep});
+  const ParamLayout layout(spec);
+  std::vector<float> c(spec.D_out), o(pass.output(params).o.size());
+  backend.download(reinterpret_cast<const std::byte*>(layout.c.in(params).data),
+                   std::as_writable_bytes(std::span(c)));
+  std::vector<float> outputs;
+  for (std::int32_t row : rows) {
+    const Tile tile{.first = row, .N = 1, .M = spec.samples() ? M : 1};
+    data.gather(backend, tile, nullptr, {}, pass);
+    pass.forward(tile, params);
+    o.resize(tile.rows() * spec.D_out);
+    backend.download(reinterpret_cast<const std::byte*>(pass.output(params).o.data),
+                     std::as_writable_bytes(std::span(o)));
+    for (std::int64_t m = 0; m < M; ++m) {
+      float* particle =
+          o.data() + (m % tile.M) * spec.D_out;  // a deterministic network repeats its one answer
+      std::vector<float> logits(spec.D_out);
+      LogSumExp<float> lse;
+      for (std::int64_t i = 0; i < spec.D_out; ++i) lse.add(logits[i] = particle[i] + c[i]);
+      for (float logit : logits) outputs.push_back(output_mean_at(spec.output, logit, lse.value()));
+    }
+  }
+  return outputs;
+}
+
+}  // namespace sfnn

@@ -1,0 +1,43 @@
+// C_hat with test-time M. Particles stream through in chunks, so that memory does not grow with M.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "host/backend/backend.hpp"
+#include "host/data/dataset.hpp"
+#include "host/model/network.hpp"
+
+namespace sfnn {
+
+struct EvaluateOptions {
+  std::int64_t particles = 100;
+  std::uint64_t seed = 1;
+  bool predict =
+      true;  // also what needs the mean prediction: the classification error, the SSE of the mean
+};
+
+struct Evaluation {
+  std::int64_t examples = 0, particles = 1;
+  double nll = 0;             // mean of -C_hat_M
+  std::vector<double> curve;  // mean of C_hat_1 .. C_hat_M, all from the same particles
+  double effective_particles = 1;
+  std::optional<double>
+      error;  // softmax: share of examples whose argmax of mean_m P(y|h^m) is wrong
+  std::optional<double> criterion_sse;  // Gaussian: mean of -2 logmeanexp_m(-SSE_m / 2)
+  std::optional<double> mean_sse;       // Gaussian: mean SSE of the mean prediction
+};
+
+// params: in the backend's memory. x_mean: what training took off the inputs.
+Evaluation evaluate(Backend&, const NetworkSpec&, const float* params, const Examples&,
+                    std::span<const float> x_mean, const EvaluateOptions&);
+
+// E[y|h^m] for M draws of the hidden units of each listed example: [rows, M, D_out].
+std::vector<float> sample_outputs(Backend&, const NetworkSpec&, const float* params,
+                                  const Examples&, std::span<const float> x_mean,
+                                  std::span<const std::int32_t> rows, std::int64_t M,
+                                  std::uint64_t seed);
+
+}  // namespace sfnn
