@@ -194,7 +194,7 @@ Trainer::EpochMeans Trainer::epoch_means() {
   return {sums[0] / double(examples), sums[1] / double(examples), examples};
 }
 
-TrainState Trainer::state() {
+TrainerState Trainer::state() {
   double sums[2];
   backend_.download(sums_.data(), std::as_writable_bytes(std::span(sums)));
   return {step_,
@@ -205,7 +205,7 @@ TrainState Trainer::state() {
           sums[1]};
 }
 
-void Trainer::restore(const TrainState& state) {
+void Trainer::restore(const TrainerState& state) {
   if (std::int64_t(state.velocity.size()) != part_layout_.gradient_size ||
       std::int64_t(state.baseline.size()) != part_layout_.baseline_size || state.step < 0 ||
       state.step > total_steps()) {

@@ -37,7 +37,7 @@ struct TrainOptions {
 void validate(const TrainOptions&, const NetworkSpec&);
 
 // Everything that a run carries from one step to the next.
-struct TrainState {
+struct TrainerState {
   std::int64_t step = 0;  // steps done
   std::vector<float> params, velocity;
   std::vector<float> baseline;        // G1's averages
@@ -63,8 +63,8 @@ class Trainer {
   EpochMeans epoch_means();  // over the examples since the epoch began; waits for the device
 
   const float* params() const { return params_.floats(); }  // in the backend's memory
-  TrainState state();
-  void restore(const TrainState&);          // throws DataError where sizes differ
+  TrainerState state();
+  void restore(const TrainerState&);          // throws DataError where sizes differ
   void set_params(std::span<const float>);  // other weights to start from
 
   const Tiling& tiling() const { return tiling_; }

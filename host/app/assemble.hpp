@@ -1,0 +1,26 @@
+// From a config and the flags of the command line to the parts of the engine.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "host/backend/backend.hpp"
+#include "host/data/dataset.hpp"
+#include "host/io/config.hpp"
+#include "host/train/trainer.hpp"
+
+namespace sfnn {
+
+// What belongs to the machine and not to the run: it is not stored with it.
+struct MachineOptions {
+  std::string data_root;  // empty: SFNN_DATA
+  BackendOptions backend;
+};
+
+DataSet data_of(const Config&, const MachineOptions&);
+NetworkSpec network_of(const Config&, const DataSet&);
+NetworkSpec test_network_of(const Config&,
+                            const NetworkSpec&);  // B reads A's weights as stochastic
+TrainOptions train_options_of(const Config&, const MachineOptions&);
+
+}  // namespace sfnn

@@ -1,0 +1,52 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "host/app/commands.hpp"
+#include "host/app/signals.hpp"
+#include "host/app/training_run.hpp"
+#include "host/data/glyphs.hpp"
+
+namespace sfnn {
+namespace {
+
+Config demo_config() {
+  Config config;
+  config.data.set = "glyphs";
+  config.data.valid = 500;
+  config.train.estimator = Estimator::G3;
+  config.train.particles = 20;
+  config.train.epochs = 30;
+  config.train.learning_rate = 0.1;
+  return config;
+}
+
+}  // namespace
+
+int run_demo(const DemoCommand& command) {
+  const Config config = demo_config();
+  const auto backend = make_backend(command.machine.backend);
+  const DataSet data = data_of(config, command.machine);
+  const GlyphBounds bounds = glyph_bounds(data.test);
+  Progress progress(Progress::suitable_mode(command.quiet));
+  RunDirectory directory(command.out);
+  // The demo's own directory is made anew each time; nothing else is ever removed.
+  if (directory.holds_run()) directory.require_same(config);
+  std::filesystem::remove_all(directory.path());
+  directory.create(config);
+  TrainingRun run(*backend, config, command.machine, data, directory, progress);
+  progress.say(
+      fmt::format("{} on {}, {}", to_string(run.network()), data.name, backend->describe()));
+  progress.say(fmt::format(
+      "a glyph's upper half leaves several lower halves open; best possible NLL {:.2f}, "
+      "without hidden randomness {:.2f}",
+      bounds.optimum_nll, bounds.factorial_nll));
+  catch_stop_signals();
+  if (run.train() == TrainingRun::End::stopped) return kStopped;
+  fmt::print("demo: test NLL {:.2f}, optimum {:.2f}, best factorial {:.2f}, samples {}\n",
+             run.test()->nll, bounds.optimum_nll, bounds.factorial_nll,
+             directory.samples().string());
+  return kDone;
+}
+
+}  // namespace sfnn

@@ -1,0 +1,37 @@
+#include <fmt/format.h>
+
+#include <fstream>
+
+#include "host/app/commands.hpp"
+#include "host/app/loaded_network.hpp"
+#include "host/backend/error.hpp"
+#include "host/io/atomic_file.hpp"
+#include "host/train/evaluate.hpp"
+
+namespace sfnn {
+
+int run_eval(const EvalCommand& command) {
+  const auto backend = make_backend(command.machine.backend);
+  const LoadedNetwork loaded(*backend, command.machine, command.run, command.best,
+                             command.settings);
+  const Evaluation result = evaluate(
+      *backend, loaded.test_network(), loaded.params(), loaded.data().test, loaded.data().x_mean,
+      {.particles = loaded.config().eval.particles, .seed = loaded.config().seed});
+  fmt::print("network              {}\n", to_string(loaded.test_network()));
+  fmt::print("data                 {}, {} test examples\n", loaded.data().name, result.examples);
+  fmt::print("particles            {}\n", result.particles);
+  fmt::print("test NLL             {:.4f}\n", result.nll);
+  fmt::print("effective particles  {:.2f}\n", result.effective_particles);
+  if (result.error) fmt::print("test error           {:.2f} %\n", 100 * *result.error);
+  if (result.criterion_sse) fmt::print("criterion SSE        {:.4f}\n", *result.criterion_sse);
+  if (result.mean_sse) fmt::print("SSE of the mean      {:.4f}\n", *result.mean_sse);
+  if (!command.curve_file.empty()) {
+    std::string csv = "M,C_hat\n";
+    for (std::size_t k = 0; k < result.curve.size(); ++k)
+      csv += fmt::format("{},{:.9g}\n", k + 1, result.curve[k]);
+    write_file_atomically(command.curve_file, csv);
+  }
+  return kDone;
+}
+
+}  // namespace sfnn

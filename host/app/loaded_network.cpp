@@ -1,0 +1,30 @@
+#include "host/app/loaded_network.hpp"
+
+#include <fmt/format.h>
+
+#include "host/backend/error.hpp"
+#include "host/io/run_directory.hpp"
+
+namespace sfnn {
+
+LoadedNetwork::LoadedNetwork(Backend& backend, const MachineOptions& machine,
+                             const std::string& run, bool best,
+                             const std::vector<std::string>& settings) {
+  const Checkpoint checkpoint = open_checkpoint(
+      run, best, [](const std::string& line) { fmt::print(stderr, "sfnn: {}\n", line); });
+  config_ = checkpoint.config;
+  for (const std::string& setting : settings) apply_setting(config_, setting);
+  config_.validate();
+  data_ = data_of(config_, machine);
+  data_.x_mean = checkpoint.x_mean;  // of what it was trained on
+  if (network_of(config_, data_) != checkpoint.network) {
+    throw ConfigError(
+        fmt::format("the checkpoint's network {} does not fit these settings and data",
+                    to_string(checkpoint.network)));
+  }
+  test_network_ = test_network_of(config_, checkpoint.network);
+  params_ = Buffer(backend, checkpoint.params.size() * sizeof(float));
+  backend.upload(std::as_bytes(std::span(checkpoint.params)), params_.data());
+}
+
+}  // namespace sfnn

@@ -1,0 +1,31 @@
+// A trained network with the data it was trained on, ready to be evaluated or looked at.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "host/app/assemble.hpp"
+#include "host/io/checkpoint.hpp"
+
+namespace sfnn {
+
+class LoadedNetwork {
+ public:
+  // run: a run directory or a checkpoint. settings: changes to its config, for other data or other
+  // test particles.
+  LoadedNetwork(Backend&, const MachineOptions&, const std::string& run, bool best,
+                const std::vector<std::string>& settings);
+
+  const Config& config() const { return config_; }
+  const DataSet& data() const { return data_; }
+  const NetworkSpec& test_network() const { return test_network_; }
+  const float* params() const { return params_.floats(); }
+
+ private:
+  Config config_;
+  DataSet data_;
+  NetworkSpec test_network_;
+  Buffer params_;
+};
+
+}  // namespace sfnn

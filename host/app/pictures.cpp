@@ -1,0 +1,72 @@
+#include "host/app/pictures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "host/backend/error.hpp"
+#include "host/train/evaluate.hpp"
+#include "kernels/philox.hpp"
+
+namespace sfnn {
+namespace {
+
+std::vector<float> row_of(const Columns& columns, std::int64_t row) {
+  std::vector<float> values(columns.cols);
+  for (std::int64_t i = 0; i < columns.cols; ++i) values[i] = columns.at(row, i);
+  return values;
+}
+
+// A cell with y in it: below x where y continues it, else alone.
+std::vector<float> cell(const DataSet& data, const std::vector<float>& x, std::vector<float> y) {
+  if (!data.y_below_x) return y;
+  std::vector<float> both = x;
+  both.insert(both.end(), y.begin(), y.end());
+  return both;
+}
+
+}  // namespace
+
+bool can_show(const DataSet& data) { return data.y_image.height > 0 && data.test.count > 0; }
+
+GreyImage sample_picture(Backend& backend, const NetworkSpec& spec, const float* params,
+                         const DataSet& data, std::uint64_t seed, const PictureOptions& options) {
+  if (!can_show(data)) {
+    throw ConfigError(
+        fmt::format("{}: the targets are not pictures, so there is nothing to draw", data.name));
+  }
+  if (options.first < 0 || options.first >= data.test.count || options.rows < 1 ||
+      options.samples < 1) {
+    throw ConfigError(fmt::format(
+        "there are {} test examples: rows, samples and the first one must fit", data.test.count));
+  }
+  const std::int64_t height = data.y_image.height + (data.y_below_x ? data.x_image.height : 0);
+  SampleGrid grid(height, data.y_image.width, /*given=*/2, options.magnification);
+  std::vector<std::int32_t> rows(std::min(options.rows, data.test.count - options.first));
+  std::iota(rows.begin(), rows.end(), std::int32_t(options.first));
+  std::vector<float> outputs =
+      sample_outputs(backend, spec, params, data.test, data.x_mean, rows, options.samples, seed);
+  const DrawKey key{seed, kEvaluationStep, kSiteOutputSample};
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const std::vector<float> x = row_of(data.test.x, rows[r]), y = row_of(data.test.y, rows[r]);
+    std::vector<std::vector<float>> cells{
+        cell(data, x, y),
+        data.y_below_x ? cell(data, x, std::vector<float>(y.size(), kMaskedPixel)) : x};
+    for (std::int64_t m = 0; m < options.samples; ++m) {
+      const auto begin = outputs.begin() + (std::int64_t(r) * options.samples + m) * spec.D_out;
+      std::vector<float> sample(begin, begin + spec.D_out);
+      for (std::int64_t i = 0;
+           i < spec.D_out && options.draw_pixels && spec.output == Output::bernoulli; ++i) {
+        sample[i] =
+            uniform(key, std::uint32_t(rows[r]), std::uint32_t(m), i) <= sample[i] ? 1.0f : 0.0f;
+      }
+      for (float& value : sample) value = std::clamp(value, 0.0f, 1.0f);
+      cells.push_back(cell(data, x, std::move(sample)));
+    }
+    grid.add_row(cells);
+  }
+  return grid.render();
+}
+
+}  // namespace sfnn

@@ -1,0 +1,28 @@
+// Sample grids as in the paper's Figure 2: an example, what the network was given of it, and what
+// it makes of that.
+#pragma once
+
+#include <cstdint>
+
+#include "host/backend/backend.hpp"
+#include "host/data/dataset.hpp"
+#include "host/io/png.hpp"
+#include "host/model/network.hpp"
+
+namespace sfnn {
+
+struct PictureOptions {
+  std::int64_t rows = 10;     // test examples
+  std::int64_t samples = 10;  // draws of the hidden units for each
+  std::int64_t first = 0;     // the first test example shown
+  bool draw_pixels = false;   // Bernoulli: pixels drawn as bits, else their probabilities
+  int magnification = 2;
+};
+
+bool can_show(const DataSet&);  // are its targets pictures?
+
+// params: in the backend's memory. Throws ConfigError where the data set has no pictures.
+GreyImage sample_picture(Backend&, const NetworkSpec&, const float* params, const DataSet&,
+                         std::uint64_t seed, const PictureOptions&);
+
+}  // namespace sfnn

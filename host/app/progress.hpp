@@ -1,0 +1,44 @@
+// What a person sees of a long run: a line that moves on a terminal, a line an epoch elsewhere.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+
+namespace sfnn {
+
+struct ProgressFigures {
+  std::int64_t epoch = 0, epochs = 0;  // epoch counts from 1
+  std::int64_t step = 0, total_steps = 0;
+  double C_hat = 0;
+  std::optional<double> valid_nll;
+  double examples_per_second = 0;
+  double seconds_left = 0;
+};
+
+class Progress {
+ public:
+  enum class Mode { quiet, lines, terminal };
+
+  explicit Progress(Mode mode, std::FILE* out = stdout) : mode_(mode), out_(out) {}
+  static Mode suitable_mode(bool quiet);  // terminal where stdout is one
+
+  void say(const std::string& line);  // a line of its own
+  bool due() const;                   // is it time to move the line again?
+  void step(const ProgressFigures&);  // moves the line, on a terminal
+  void epoch(const ProgressFigures&, double seconds);
+
+ private:
+  void clear_line();
+
+  Mode mode_;
+  std::FILE* out_;
+  bool line_shown_ = false;
+  std::chrono::steady_clock::time_point last_{};
+};
+
+std::string duration(double seconds);  // "48 s", "3 min 20 s", "2 h 05 min"
+
+}  // namespace sfnn

@@ -1,0 +1,26 @@
+#include "host/app/signals.hpp"
+
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+
+namespace sfnn {
+namespace {
+
+std::atomic<bool> stop{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may not wait");
+
+void on_signal(int signal) {
+  if (stop.exchange(true)) std::_Exit(128 + signal);
+}
+
+}  // namespace
+
+void catch_stop_signals() {
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
+}
+
+bool stop_requested() { return stop.load(std::memory_order_relaxed); }
+
+}  // namespace sfnn

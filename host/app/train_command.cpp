@@ -1,0 +1,103 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "host/app/commands.hpp"
+#include "host/app/signals.hpp"
+#include "host/app/training_run.hpp"
+#include "host/backend/error.hpp"
+
+namespace sfnn {
+namespace {
+
+namespace fs = std::filesystem;
+
+Config config_of(const TrainCommand& command) {
+  Config config = command.config_file.empty() ? Config{} : load_config(command.config_file);
+  for (const std::string& setting : command.settings) apply_setting(config, setting);
+  config.validate();
+  return config;
+}
+
+// runs/<name>-1, -2, ...: the first that does not exist.
+fs::path new_directory(const TrainCommand& command, const Config& config) {
+  std::string name =
+      command.config_file.empty() ? config.data.set : fs::path(command.config_file).stem().string();
+  for (char& letter : name) letter = letter == '/' ? '-' : letter;
+  for (int number = 1;; ++number) {
+    const fs::path path = fs::path("runs") / fmt::format("{}-{}", name, number);
+    if (!fs::exists(path)) return path;
+  }
+}
+
+std::string megabytes(std::size_t bytes) { return fmt::format("{:.1f} MB", double(bytes) / 1e6); }
+
+std::size_t bytes_of(const Columns& columns) {
+  return std::visit([](const auto& values) { return std::as_bytes(std::span(values)).size(); },
+                    columns.values);
+}
+
+void print_plan(const Config& config, const DataSet& data, const NetworkSpec& spec,
+                Trainer& trainer, const Backend& backend) {
+  std::size_t data_bytes = 0;
+  for (const Examples* examples : {&data.train, &data.valid, &data.test}) {
+    data_bytes += bytes_of(examples->x) + bytes_of(examples->y);
+  }
+  fmt::print("network      {}\n", to_string(spec));
+  for (const ParamSlot& slot : ParamLayout(spec).slots()) {
+    fmt::print("  {:<12} {} x {}\n", slot.name, slot.rows, slot.cols);
+  }
+  fmt::print("parameters   {}\n", ParamLayout(spec).parameter_count());
+  fmt::print("data         {}: {} training, {} validation, {} test examples\n", data.name,
+             data.train.count, data.valid.count, data.test.count);
+  fmt::print("training     {}, M = {}, batch {}, {} epochs of {} steps, rate up to {}\n",
+             info(config.train.estimator).name, trainer.particles(), config.train.batch,
+             config.train.epochs, trainer.steps_per_epoch(), config.train.learning_rate);
+  fmt::print("device       {}\n", backend.describe());
+  fmt::print("tiles        {} examples x {} particles, summed in {} parts\n", trainer.tiling().tile,
+             trainer.particles(), trainer.tiling().parts);
+  fmt::print("memory       data {}, parameters and workspace {}\n", megabytes(data_bytes),
+             megabytes(trainer.workspace_bytes()));
+}
+
+void print_test(const Evaluation& test) {
+  fmt::print("test NLL {:.3f} (M = {})", test.nll, test.particles);
+  if (test.error) fmt::print(", error {:.2f} %", 100 * *test.error);
+  if (test.criterion_sse) fmt::print(", criterion SSE {:.3f}", *test.criterion_sse);
+  if (test.mean_sse) fmt::print(", SSE of the mean {:.3f}", *test.mean_sse);
+  fmt::print("\n");
+}
+
+}  // namespace
+
+int run_train(const TrainCommand& command) {
+  const Config config = config_of(command);
+  const auto backend = make_backend(command.machine.backend);
+  const DataSet data = data_of(config, command.machine);
+  Progress progress(Progress::suitable_mode(command.quiet));
+  RunDirectory directory(command.out.empty() ? new_directory(command, config)
+                                             : fs::path(command.out));
+  TrainingRun run(*backend, config, command.machine, data, directory, progress);
+  if (command.dry_run) {
+    print_plan(config, data, run.network(), run.trainer(), *backend);
+    return kDone;
+  }
+  if (command.resume && directory.holds_run()) {
+    directory.require_same(config);
+    run.resume();
+  } else {
+    directory.create(config);
+  }
+  progress.say(fmt::format("{} on {}, {}: {}", to_string(run.network()), data.name,
+                           backend->describe(), directory.path().string()));
+  catch_stop_signals();
+  if (run.train() == TrainingRun::End::stopped) {
+    progress.say(fmt::format("stopped at step {}; continue with --resume --out {}",
+                             run.trainer().step(), directory.path().string()));
+    return kStopped;
+  }
+  if (!command.quiet) print_test(*run.test());
+  return kDone;
+}
+
+}  // namespace sfnn

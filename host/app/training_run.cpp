@@ -1,0 +1,164 @@
+#include "host/app/training_run.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "host/app/pictures.hpp"
+#include "host/app/signals.hpp"
+#include "host/backend/error.hpp"
+#include "host/io/metrics.hpp"
+
+namespace sfnn {
+
+TrainingRun::TrainingRun(Backend& backend, const Config& config, const MachineOptions& machine,
+                         const DataSet& data, RunDirectory directory, Progress& progress)
+    : backend_(backend),
+      config_(config),
+      data_(data),
+      directory_(std::move(directory)),
+      progress_(progress),
+      spec_(network_of(config, data)),
+      test_spec_(test_network_of(config, spec_)),
+      trainer_(backend, spec_, train_options_of(config, machine), data) {}
+
+void TrainingRun::resume() {
+  const auto saved = directory_.newest([&](const std::string& line) { progress_.say(line); });
+  if (!saved) return;
+  if (!(saved->network == spec_)) throw DataError("the checkpoint's network is another one");
+  if (saved->tiling.tile != trainer_.tiling().tile ||
+      saved->tiling.parts != trainer_.tiling().parts) {
+    throw DataError(
+        fmt::format("the checkpoint was made with train.tile={} and train.parts={}: set them",
+                    saved->tiling.tile, saved->tiling.parts));
+  }
+  state_ = saved->state;
+  trainer_.restore({.step = state_.step,
+                    .params = saved->params,
+                    .velocity = saved->velocity,
+                    .baseline = saved->baseline,
+                    .C_hat_sum = state_.c_hat_sum,
+                    .ess_sum = state_.effective_particles_sum});
+  seconds_before_ = state_.seconds;
+  session_first_step_ = state_.step;
+  // Epochs that the checkpoint does not know of will be trained, and reported, again.
+  std::vector<MetricsLine> lines = read_metrics(directory_.metrics());
+  std::erase_if(lines, [&](const MetricsLine& line) {
+    return line.value("epoch", std::int64_t(0)) > state_.epoch;
+  });
+  rewrite_metrics(directory_.metrics(), lines);
+}
+
+double TrainingRun::seconds() const {
+  const auto session = std::chrono::steady_clock::now() - session_start_;
+  return seconds_before_ + std::chrono::duration<double>(session).count();
+}
+
+Evaluation TrainingRun::evaluate_on(const Examples& examples) {
+  return evaluate(backend_, test_spec_, trainer_.params(), examples, data_.x_mean,
+                  {.particles = config_.eval.particles, .seed = config_.seed});
+}
+
+Checkpoint TrainingRun::checkpoint() {
+  TrainerState trained = trainer_.state();
+  state_.step = trained.step;
+  state_.epoch = trained.step / trainer_.steps_per_epoch();
+  state_.seconds = seconds();
+  state_.c_hat_sum = trained.C_hat_sum;
+  state_.effective_particles_sum = trained.ess_sum;
+  return {.network = spec_,
+          .params = std::move(trained.params),
+          .velocity = std::move(trained.velocity),
+          .baseline = std::move(trained.baseline),
+          .x_mean = data_.x_mean,
+          .state = state_,
+          .config = config_,
+          .tiling = trainer_.tiling()};
+}
+
+TrainingRun::End TrainingRun::train() {
+  while (trainer_.step() < trainer_.total_steps()) {
+    trainer_.train_step();
+    if (trainer_.step() % trainer_.steps_per_epoch() == 0) {
+      end_epoch();
+    } else if (progress_.due()) {
+      show_progress(/*epoch_done=*/false);
+    }
+    if (stop_requested() && trainer_.step() < trainer_.total_steps()) {
+      directory_.save(checkpoint());
+      return End::stopped;
+    }
+  }
+  finish();
+  return End::finished;
+}
+
+void TrainingRun::show_progress(bool epoch_done) {
+  const std::int64_t step = trainer_.step(), per_epoch = trainer_.steps_per_epoch();
+  const double session = std::max(seconds() - seconds_before_, 1e-9);
+  const double per_step = session / double(std::max<std::int64_t>(1, step - session_first_step_));
+  const ProgressFigures figures{
+      .epoch = (step - 1) / per_epoch + 1,
+      .epochs = config_.train.epochs,
+      .step = step,
+      .total_steps = trainer_.total_steps(),
+      .C_hat = trainer_.epoch_means().C_hat,
+      .valid_nll = valid_nll_,
+      .examples_per_second = double(data_.train.count) / double(per_epoch) / per_step,
+      .seconds_left = per_step * double(trainer_.total_steps() - step)};
+  if (epoch_done) {
+    progress_.epoch(figures, seconds());
+  } else {
+    progress_.step(figures);
+  }
+}
+
+void TrainingRun::end_epoch() {
+  const Trainer::EpochMeans means = trainer_.epoch_means();
+  const std::int64_t epoch = trainer_.step() / trainer_.steps_per_epoch();
+  if (!std::isfinite(means.C_hat)) {
+    throw Error(
+        fmt::format("C_hat is no longer a number in epoch {}: the learning rate is too high; "
+                    "the checkpoint before it is untouched",
+                    epoch));
+  }
+  const bool last = trainer_.step() == trainer_.total_steps();
+  if (data_.valid.count > 0) {
+    valid_nll_ = evaluate_on(data_.valid).nll;
+    if (!state_.best_valid_nll || *valid_nll_ < *state_.best_valid_nll) {
+      state_.best_valid_nll = valid_nll_;
+      state_.best_epoch = epoch;
+      directory_.save_best(checkpoint());
+    }
+  }
+  MetricsLine line{{"epoch", epoch},
+                   {"step", trainer_.step()},
+                   {"train_c_hat", means.C_hat},
+                   {"valid_nll", nullptr},
+                   {"learning_rate", trainer_.learning_rate(trainer_.step() - 1)},
+                   {"effective_particles", means.effective_particles}};
+  if (valid_nll_) line["valid_nll"] = *valid_nll_;
+  if (last) {
+    test_ = evaluate_on(data_.test);
+    line["test_nll"] = test_->nll;
+    if (test_->error) line["test_error"] = *test_->error;
+    if (test_->criterion_sse) line["test_criterion_sse"] = *test_->criterion_sse;
+    if (test_->mean_sse) line["test_mean_sse"] = *test_->mean_sse;
+    line["test_particles"] = test_->particles;
+  }
+  line["seconds"] = seconds();
+  append_metrics(directory_.metrics(), line);
+  directory_.save(checkpoint());
+  show_progress(/*epoch_done=*/true);
+}
+
+void TrainingRun::finish() {
+  if (!test_)
+    test_ = evaluate_on(data_.test);  // no epoch was asked for, or the run had ended before
+  if (can_show(data_)) {
+    write_png(directory_.samples(),
+              sample_picture(backend_, test_spec_, trainer_.params(), data_, config_.seed, {}));
+  }
+}
+
+}  // namespace sfnn

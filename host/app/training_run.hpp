@@ -1,0 +1,56 @@
+// A training run from its first step, or from where it stopped, to its last: validation and a line
+// of metrics each epoch, checkpoints, the test once at the end.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "host/app/assemble.hpp"
+#include "host/app/progress.hpp"
+#include "host/io/run_directory.hpp"
+#include "host/train/evaluate.hpp"
+#include "host/train/trainer.hpp"
+
+namespace sfnn {
+
+class TrainingRun {
+ public:
+  // The data and the backend must outlive the run.
+  TrainingRun(Backend&, const Config&, const MachineOptions&, const DataSet&, RunDirectory,
+              Progress&);
+
+  // Goes on from the directory's newest checkpoint, if it has one.
+  void resume();
+
+  enum class End { finished, stopped };
+  End train();  // stopped: by a signal, with the state saved
+
+  bool finished() const { return trainer_.step() == trainer_.total_steps() && test_.has_value(); }
+  const std::optional<Evaluation>& test() const { return test_; }
+  const NetworkSpec& network() const { return spec_; }
+  Trainer& trainer() { return trainer_; }
+
+ private:
+  void end_epoch();
+  void finish();
+  void show_progress(bool epoch_done);
+  double seconds() const;
+  Evaluation evaluate_on(const Examples&);
+  Checkpoint checkpoint();
+
+  Backend& backend_;
+  Config config_;
+  const DataSet& data_;
+  RunDirectory directory_;
+  Progress& progress_;
+  NetworkSpec spec_, test_spec_;
+  Trainer trainer_;
+  TrainState state_;  // best so far; the rest is filled in when it is saved
+  std::optional<double> valid_nll_;
+  std::optional<Evaluation> test_;
+  std::chrono::steady_clock::time_point session_start_ = std::chrono::steady_clock::now();
+  double seconds_before_ = 0;  // spent by earlier sessions
+  std::int64_t session_first_step_ = 0;
+};
+
+}  // namespace sfnn

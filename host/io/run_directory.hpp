@@ -1,0 +1,50 @@
+// The files that a run leaves, and the rules by which its checkpoints come and go:
+//
+//   config.toml   metrics.jsonl   samples.png
+//   checkpoints/step-00000600.safetensors ...   the newest two
+//   checkpoints/best.safetensors                by validation NLL
+//   checkpoints/latest                          the name of the newest, for people and scripts
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "host/io/checkpoint.hpp"
+#include "host/io/config.hpp"
+
+namespace sfnn {
+
+class RunDirectory {
+ public:
+  explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
+  std::filesystem::path samples() const { return path_ / "samples.png"; }
+  std::filesystem::path best() const { return path_ / "checkpoints" / "best.safetensors"; }
+
+  bool holds_run() const;  // is there a config of a run?
+  // Makes the directory, or throws ConfigError: it holds a run already, of this config or another.
+  void create(const Config&);
+  // Throws ConfigError, with the differences, where the directory's config is not this one.
+  void require_same(const Config&) const;
+
+  void save(const Checkpoint&);  // as the newest; older ones than the one before are removed
+  void save_best(const Checkpoint&);
+  // The newest checkpoint that is whole. Damaged ones are named to `warn` and passed over.
+  std::optional<Checkpoint> newest(const std::function<void(const std::string&)>& warn) const;
+
+ private:
+  std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
+  std::vector<std::filesystem::path> steps() const;  // newest first
+
+  std::filesystem::path path_;
+};
+
+// A run directory's newest (or best) checkpoint, or the file itself.
+Checkpoint open_checkpoint(const std::filesystem::path& run_or_file, bool best,
+                           const std::function<void(const std::string&)>& warn);
+
+}  // namespace sfnn
