@@ -1,0 +1,44 @@
+// The bytes of a file as its format means them: unpacked where the file is gzip, which its first
+// bytes decide and not its name.
+#pragma once
+
+#include <cstdint>
+#include <istream>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sfnn {
+
+class ByteReader {
+ public:
+  // `in` must be seekable; `name` is what errors call it.
+  ByteReader(std::istream& in, std::string name);
+  ~ByteReader();
+
+  // Fills `out`; returns less than its size only at the end.
+  std::size_t read(std::span<std::uint8_t> out);
+
+  // The next `count` bytes, or as many as there are. Memory is taken as they arrive, never on a
+  // header's word alone.
+  std::vector<std::uint8_t> read_up_to(std::uint64_t count);
+
+  // No more bytes than this can come out: what a header promises beyond it is a lie.
+  std::uint64_t ceiling() const { return ceiling_; }
+
+  [[noreturn]] void fail(const std::string& reason) const;  // throws DataError
+
+ private:
+  struct Inflater;
+
+  std::size_t read_packed(std::span<std::uint8_t> out);
+  std::size_t inflate_into(std::span<std::uint8_t> out);
+
+  std::istream& in_;
+  std::string name_;
+  std::uint64_t ceiling_ = 0;
+  std::unique_ptr<Inflater> inflater_;  // null: the file is not packed
+};
+
+}  // namespace sfnn

@@ -1,0 +1,45 @@
+// IDX, the file format of MNIST: two zero bytes, a type byte, the number of dimensions, the
+// dimensions as big-endian 32-bit numbers, then the values, the last dimension fastest. Plain or
+// gzip.
+//
+// A damaged or lying file gives a DataError that names it, and never makes the reader take more
+// memory than the file itself can fill.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <initializer_list>
+#include <istream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sfnn {
+
+struct IdxArray {
+  std::vector<std::int64_t> dims;    // none is zero
+  std::int64_t item_bytes = 1;       // unsigned bytes, or signed integers of 2 or 4 bytes
+  std::vector<std::uint8_t> values;  // as stored: big-endian
+
+  std::int64_t count() const { return dims[0]; }
+};
+
+// From any bytes; `name` is what errors call them.
+IdxArray parse_idx(std::istream&, const std::string& name, std::size_t rank);
+
+// The file itself or its .gz, whichever exists: the first of `stems` that does. Throws a DataError
+// that lists what was looked for.
+std::filesystem::path find_idx(const std::filesystem::path& folder,
+                               std::initializer_list<std::string_view> stems);
+
+struct Images {
+  std::int64_t count = 0, height = 0, width = 0;
+  std::vector<std::uint8_t> pixels;  // [count, height, width], grey: 0 .. 255
+
+  std::int64_t size() const { return height * width; }
+};
+
+Images read_images(const std::filesystem::path&);
+std::vector<std::int32_t> read_ids(const std::filesystem::path&);  // labels, subject numbers
+
+}  // namespace sfnn
