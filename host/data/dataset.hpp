@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <filesystem>
 #include <string>
 #include <variant>
 #include <vector>
@@ -11,13 +11,21 @@
 
 namespace sfnn {
 
-// Rows of numbers: grey bytes (value = byte / 255) or floats. Row-major.
+constexpr float kGreyScale = 1.0f / 255.0f;
+static_assert(255.0f * kGreyScale == 1.0f, "a white pixel is certain");
+
+// Rows of numbers: bytes (grey: scale 1/255; bits and classes: scale 1) or floats. Row-major.
 struct Columns {
   std::variant<std::vector<std::uint8_t>, std::vector<float>> values;
   std::int64_t cols = 0;
   float scale = 1;  // value = stored * scale
 
+  std::int64_t rows() const {
+    return cols ? std::visit([](const auto& v) { return std::int64_t(v.size()); }, values) / cols
+                : 0;
+  }
   float at(std::int64_t row, std::int64_t col) const;
+  std::vector<float> mean() const;  // [cols]
 };
 
 struct Examples {
@@ -45,19 +53,22 @@ struct DataSet {
 
 // How to make one; the config's [data] table.
 struct DataOptions {
-  std::string set =
-      "glyphs";  // glyphs | mnist | fashion-mnist | faces/att | any folder with the same files
-  std::string task =
-      "auto";  // halves | classes | faces; auto: glyphs and mnist halves, faces faces
-  std::string binarize = "once";  // once | epoch | none (halves only)
-  bool center = false;            // subtract the training mean from x
-  std::int64_t limit = 0;         // training examples, before the validation split; 0: all
-  std::int64_t valid = 0;         // of the training examples, how many are set aside for validation
-  std::int64_t test_limit = 0;    // 0: all
+  // glyphs (built in), mnist, fashion-mnist, faces/att, or any folder with files of the same names
+  std::string set = "glyphs";
+  // halves | classes | faces, and denoise for glyphs; auto: faces for faces, else halves
+  std::string task = "auto";
+  std::string binarize = "once";    // halves of grey images: once | epoch | none
+  bool center = false;              // subtract the training mean from x
+  std::int64_t limit = 0;           // use the first so many training examples at most; 0: all
+  std::int64_t valid = 0;           // how many of these are set aside for validation
+  std::int64_t test_limit = 0;      // the same for the test examples; 0: all
   std::int64_t test_subjects = 10;  // faces: whole subjects held out
-  std::uint64_t seed = 0;
-  std::string root;  // data directory
+  std::uint64_t seed = 0;           // of binarisation, splits and glyphs
+  std::string root;                 // data directory; empty: SFNN_DATA, else the current one
 };
+
+// The folder of the set.
+std::filesystem::path data_folder(const DataOptions&);
 
 DataSet load_data(const DataOptions&);  // throws ConfigError, DataError
 

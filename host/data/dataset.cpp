@@ -1,0 +1,72 @@
+#include "host/data/dataset.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "host/backend/error.hpp"
+#include "host/data/faces.hpp"
+#include "host/data/glyphs.hpp"
+#include "host/data/mnist.hpp"
+
+namespace sfnn {
+namespace {
+
+std::string task_of(const DataOptions& options) {
+  if (options.task != "auto") return options.task;
+  return options.set.find("faces") != std::string::npos ? "faces" : "halves";
+}
+
+void check(const DataOptions& options, const std::string& task) {
+  const std::string& binarize = options.binarize;
+  if (binarize != "once" && binarize != "epoch" && binarize != "none")
+    throw ConfigError("data.binarize = " + binarize + ": must be once, epoch or none");
+  if (binarize == "epoch" && (options.set == "glyphs" || task != "halves"))
+    throw ConfigError("data.binarize = epoch is for halves of grey images; " + options.set + " " +
+                      task + " has nothing to binarise");
+  for (const auto& [key, value] : {std::pair("limit", options.limit),
+                                   {"valid", options.valid},
+                                   {"test_limit", options.test_limit}})
+    if (value < 0) throw ConfigError(fmt::format("data.{} = {}: must not be negative", key, value));
+}
+
+DataSet load(const DataOptions& options, const std::string& task) {
+  if (options.set == "glyphs") return load_glyphs(options, task);
+  if (task == "halves") return load_halves(options);
+  if (task == "classes") return load_classes(options);
+  if (task == "faces") return load_faces(options);
+  throw ConfigError("data.task = " + task + ": " + options.set +
+                    " knows halves, classes and faces");
+}
+
+}  // namespace
+
+float Columns::at(std::int64_t row, std::int64_t col) const {
+  return scale * std::visit([&](const auto& v) { return float(v[row * cols + col]); }, values);
+}
+
+std::vector<float> Columns::mean() const {
+  std::vector<double> sum(cols);
+  const std::int64_t rows = this->rows();
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t col = 0; col < cols; ++col) sum[col] += at(row, col);
+  std::vector<float> mean(cols);
+  for (std::int64_t col = 0; col < cols; ++col) mean[col] = float(sum[col] / double(rows));
+  return mean;
+}
+
+std::filesystem::path data_folder(const DataOptions& options) {
+  const char* const variable = std::getenv("SFNN_DATA");
+  const std::string root = !options.root.empty() ? options.root : variable ? variable : "";
+  return std::filesystem::path(root) / options.set;
+}
+
+DataSet load_data(const DataOptions& options) {
+  const std::string task = task_of(options);
+  check(options, task);
+  DataSet data = load(options, task);
+  if (options.center) data.x_mean = data.train.x.mean();
+  return data;
+}
+
+}  // namespace sfnn

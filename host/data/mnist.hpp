@@ -1,0 +1,17 @@
+// MNIST and its family: <root>/<set>/ holds train-images-idx3-ubyte, train-labels-idx1-ubyte and
+// their t10k- twins, each plain or as .gz.
+#pragma once
+
+#include "host/data/dataset.hpp"
+
+namespace sfnn {
+
+constexpr std::int64_t kMnistClasses = 10;
+
+// The lower half of a picture from its upper half.
+DataSet load_halves(const DataOptions&);
+
+// The label from all pixels.
+DataSet load_classes(const DataOptions&);
+
+}  // namespace sfnn
