@@ -1,0 +1,172 @@
+#include "host/data/glyphs.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "host/backend/error.hpp"
+#include "host/data/split.hpp"
+#include "kernels/philox.hpp"
+
+namespace sfnn {
+namespace {
+
+using Pixels = std::span<const std::uint8_t>;
+
+// log of prod_i P(seen_i | clean_i)
+double log_prob_of_flips(Pixels clean, Pixels seen) {
+  double log_p = 0;
+  for (std::size_t i = 0; i < clean.size(); ++i)
+    log_p += clean[i] == seen[i] ? std::log1p(-kGlyphNoise) : std::log(kGlyphNoise);
+  return log_p;
+}
+
+double log_sum_exp(std::span<const double> values) {
+  const double top = *std::max_element(values.begin(), values.end());
+  double sum = 0;
+  for (const double value : values) sum += std::exp(value - top);
+  return top + std::log(sum);
+}
+
+// log P(k|x): the upper shapes are equally likely beforehand.
+std::vector<double> log_posterior(Pixels x) {
+  std::vector<double> log_p;
+  for (const GlyphShape& shape : glyph_shapes()) log_p.push_back(log_prob_of_flips(shape.upper, x));
+  const double log_p_x = log_sum_exp(log_p);
+  for (double& value : log_p) value -= log_p_x;
+  return log_p;
+}
+
+void require_halves(Pixels x, Pixels y) {
+  if (x.size() != std::size_t(kHalfGlyph) || y.size() != std::size_t(kHalfGlyph))
+    throw ShapeError("a glyph's halves have 392 pixels each");
+}
+
+// The glyphs of one part of the set: example n is a function of (seed, part, n).
+class GlyphSource {
+ public:
+  GlyphSource(std::uint64_t seed, std::uint32_t part) : key_{seed, part, kSiteGlyphs} {}
+
+  struct Glyph {
+    std::size_t k;
+    const GlyphShape& shape;
+    const GlyphCompletion& completion;
+  };
+
+  Glyph glyph(std::int64_t n) const {
+    const auto& shapes = glyph_shapes();
+    const double u = uniform(key_, std::uint32_t(n), kChoice, 0);  // in (0, 1]
+    const std::size_t k = std::min(std::size_t(u * double(shapes.size())), shapes.size() - 1);
+    double left = uniform(key_, std::uint32_t(n), kChoice, 1);
+    const auto& completions = shapes[k].completions;
+    std::size_t j = 0;
+    while (j + 1 < completions.size() && left > completions[j].probability)
+      left -= completions[j++].probability;
+    return {k, shapes[k], completions[j]};
+  }
+
+  // Appends a copy of the pixels in which each has flipped with probability `noise`. `first` is
+  // the place of the first pixel in the whole glyph.
+  void append(Pixels clean, double noise, std::int64_t n, std::int64_t first,
+              std::vector<std::uint8_t>& out) const {
+    for (std::size_t i = 0; i < clean.size(); ++i) {
+      const bool flips = uniform(key_, std::uint32_t(n), kFlips, first + std::int64_t(i)) <= noise;
+      out.push_back(clean[i] ^ std::uint8_t(flips));
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t kChoice = 0, kFlips = 1;  // take the place of a particle
+  DrawKey key_;
+};
+
+enum class GlyphTask { halves, denoise, classes };
+
+Examples draw_examples(GlyphTask task, const GlyphSource& source,
+                       std::span<const std::int32_t> rows) {
+  const bool halves = task == GlyphTask::halves;
+  const double x_noise = halves ? kGlyphNoise : kGlyphCopyNoise;
+  std::vector<std::uint8_t> x, y;
+  for (const std::int64_t n : rows) {
+    const auto [k, shape, completion] = source.glyph(n);
+    source.append(shape.upper, x_noise, n, 0, x);
+    source.append(completion.lower, x_noise, n, kHalfGlyph, halves ? y : x);
+    if (task == GlyphTask::denoise) {
+      y.insert(y.end(), shape.upper.begin(), shape.upper.end());
+      y.insert(y.end(), completion.lower.begin(), completion.lower.end());
+    } else if (task == GlyphTask::classes) {
+      y.push_back(std::uint8_t(k));
+    }
+  }
+  const std::int64_t D_in = halves ? kHalfGlyph : 2 * kHalfGlyph;
+  const std::int64_t y_cols = task == GlyphTask::classes ? 1 : D_in;
+  return {std::int64_t(rows.size()), {std::move(x), D_in, 1}, {std::move(y), y_cols, 1}};
+}
+
+GlyphTask parse_task(const std::string& task) {
+  if (task == "halves") return GlyphTask::halves;
+  if (task == "denoise") return GlyphTask::denoise;
+  if (task == "classes") return GlyphTask::classes;
+  throw ConfigError("data.task = " + task + ": glyphs know halves, denoise and classes");
+}
+
+}  // namespace
+
+double glyph_log_prob(Pixels x, Pixels y) {
+  require_halves(x, y);
+  const std::vector<double> log_p_k = log_posterior(x);
+  std::vector<double> terms;
+  for (std::size_t k = 0; k < log_p_k.size(); ++k)
+    for (const auto& [pi, lower] : glyph_shapes()[k].completions)
+      terms.push_back(log_p_k[k] + std::log(pi) + log_prob_of_flips(lower, y));
+  return log_sum_exp(terms);
+}
+
+double glyph_factorial_log_prob(Pixels x, Pixels y) {
+  require_halves(x, y);
+  const std::vector<double> log_p_k = log_posterior(x);
+  std::array<double, kHalfGlyph> p{};  // P*(y_i = 1 | x)
+  for (std::size_t k = 0; k < log_p_k.size(); ++k)
+    for (const auto& [pi, lower] : glyph_shapes()[k].completions)
+      for (std::size_t i = 0; i < p.size(); ++i)
+        p[i] += std::exp(log_p_k[k]) * pi * (lower[i] ? 1 - kGlyphNoise : kGlyphNoise);
+  double log_p = 0;
+  for (std::size_t i = 0; i < p.size(); ++i) log_p += std::log(y[i] ? p[i] : 1 - p[i]);
+  return log_p;
+}
+
+GlyphBounds glyph_bounds(const Examples& examples) {
+  const auto *x = std::get_if<std::vector<std::uint8_t>>(&examples.x.values),
+             *y = std::get_if<std::vector<std::uint8_t>>(&examples.y.values);
+  if (!x || !y || examples.x.cols != kHalfGlyph || examples.y.cols != kHalfGlyph)
+    throw ShapeError("the bounds are known for the task halves of the glyphs");
+  GlyphBounds sums{0, 0};
+  for (std::int64_t n = 0; n < examples.count; ++n) {
+    const Pixels x_n(x->data() + n * kHalfGlyph, kHalfGlyph);
+    const Pixels y_n(y->data() + n * kHalfGlyph, kHalfGlyph);
+    sums.optimum_nll -= glyph_log_prob(x_n, y_n);
+    sums.factorial_nll -= glyph_factorial_log_prob(x_n, y_n);
+  }
+  const double count = double(examples.count);
+  return {sums.optimum_nll / count, sums.factorial_nll / count};
+}
+
+DataSet load_glyphs(const DataOptions& options, const std::string& task_name) {
+  const GlyphTask task = parse_task(task_name);
+  const GlyphSource train(options.seed, kTrainPart), test(options.seed, kTestPart);
+  const Split split = split_rows(options.limit > 0 ? options.limit : kGlyphTrainCount, options);
+  const std::int64_t test_count = options.test_limit > 0 ? options.test_limit : kGlyphTestCount;
+
+  DataSet data;
+  data.name = "glyphs " + task_name;
+  data.train = draw_examples(task, train, split.train);
+  data.valid = draw_examples(task, train, split.valid);
+  data.test = draw_examples(task, test, all_rows(test_count));
+  data.D_in = data.train.x.cols;
+  data.D_out = task == GlyphTask::classes ? std::int64_t(glyph_shapes().size()) : data.train.y.cols;
+  data.output = task == GlyphTask::classes ? Output::softmax : Output::bernoulli;
+  data.x_image = {data.D_in / kGlyphSide, kGlyphSide};
+  if (task != GlyphTask::classes) data.y_image = data.x_image;
+  return data;
+}
+
+}  // namespace sfnn
