@@ -28,7 +28,7 @@ std::vector<std::int32_t> permutation(const DrawKey& key, std::int64_t count) {
   std::vector<std::uint64_t> keys(count);
   for (const std::int32_t row : order) {
     const PhiloxWords words = draw_words(key, std::uint32_t(row), 0, 0);
-    keys[row] = std::uint64_t(words.v[0]) << 32 | words.v[1];
+    keys[row] = std::uint64_t(words.v[1]) << 32 | words.v[0];
   }
   std::sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
     return std::pair(keys[a], a) < std::pair(keys[b], b);

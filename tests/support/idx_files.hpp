@@ -1,0 +1,80 @@
+// IDX files made for a test: bytes, gzip, and a folder that goes away with the test.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace sfnn::test {
+
+using Bytes = std::string;
+
+inline Bytes idx_header(const std::vector<std::uint32_t>& dims, int type = 0x08) {
+  Bytes bytes{0, 0, char(type), char(dims.size())};
+  for (const std::uint32_t dim : dims)
+    for (int shift = 24; shift >= 0; shift -= 8) bytes.push_back(char(dim >> shift));
+  return bytes;
+}
+
+inline Bytes gzip(const Bytes& bytes) {
+  z_stream z{};
+  if (deflateInit2(&z, 9, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY) != Z_OK)
+    throw std::runtime_error("deflateInit2");
+  Bytes packed(deflateBound(&z, bytes.size()), 0);
+  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  z.avail_in = uInt(bytes.size());
+  z.next_out = reinterpret_cast<Bytef*>(packed.data());
+  z.avail_out = uInt(packed.size());
+  if (deflate(&z, Z_FINISH) != Z_STREAM_END) throw std::runtime_error("deflate");
+  packed.resize(z.total_out);
+  deflateEnd(&z);
+  return packed;
+}
+
+class TempFolder {
+ public:
+  TempFolder() {
+    std::string path = testing::TempDir() + "sfnn-XXXXXX";
+    if (!mkdtemp(path.data())) throw std::runtime_error("mkdtemp " + path);
+    path_ = path;
+  }
+  ~TempFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+  // Makes the folders on the way, too.
+  std::filesystem::path write(const std::string& name, const Bytes& bytes) const {
+    const auto path = path_ / name;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path, std::ios::binary) << bytes;
+    return path;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// The message of the E that fn throws; a failure of the test where it throws none.
+template <class E, class Fn>
+std::string message_of(Fn&& fn) {
+  try {
+    fn();
+  } catch (const E& error) {
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return "";
+}
+
+}  // namespace sfnn::test
