@@ -1,0 +1,110 @@
+#include "host/io/atomic_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "host/backend/error.hpp"
+
+namespace sfnn {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string reason(int error) { return std::generic_category().message(error); }
+
+class FileDescriptor {
+ public:
+  FileDescriptor(const fs::path& path, int flags)
+      : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  ~FileDescriptor() { close(); }
+
+  bool is_open() const { return fd_ >= 0; }
+  int get() const { return fd_; }
+  int close() { return fd_ >= 0 ? ::close(std::exchange(fd_, -1)) : 0; }
+
+ private:
+  int fd_;
+};
+
+// Removes a file that was not brought to its end.
+class Temporary {
+ public:
+  explicit Temporary(fs::path path) : path_(std::move(path)) {}
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+  ~Temporary() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+  }
+  void keep() { path_.clear(); }
+
+ private:
+  fs::path path_;
+};
+
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(fd, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return false;
+    bytes.remove_prefix(std::size_t(count));
+  }
+  return true;
+}
+
+}  // namespace
+
+void write_file_atomically(const fs::path& path, std::string_view bytes) {
+  const auto fail = [&](const char* what) {
+    throw Error(fmt::format("{}: cannot {}: {}", path.string(), what, reason(errno)));
+  };
+  const fs::path directory = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  fs::path temporary_path = path;
+  temporary_path += ".tmp";
+
+  FileDescriptor file(temporary_path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
+  if (!file.is_open()) fail("be written");
+  Temporary temporary(temporary_path);
+  if (!write_all(file.get(), bytes)) fail("be written");
+  if (::fsync(file.get()) != 0) fail("be synced to disk");
+  if (file.close() != 0) fail("be written");
+  if (::rename(temporary_path.c_str(), path.c_str()) != 0) fail("be put in place");
+  temporary.keep();
+
+  // The rename itself lasts only once the directory is on disk.
+  const FileDescriptor parent(directory, O_RDONLY | O_DIRECTORY);
+  if (!parent.is_open() || ::fsync(parent.get()) != 0) fail("be synced to disk");
+}
+
+std::string read_file(const fs::path& path, std::size_t max_bytes) {
+  const auto fail = [&](const std::string& why) {
+    throw DataError(fmt::format("{}: cannot be read: {}", path.string(), why));
+  };
+  const FileDescriptor file(path, O_RDONLY);
+  if (!file.is_open()) fail(reason(errno));
+  struct stat facts {};
+  if (::fstat(file.get(), &facts) != 0) fail(reason(errno));
+  if (!S_ISREG(facts.st_mode)) fail("not a regular file");
+  if (std::size_t(facts.st_size) > max_bytes)
+    fail(fmt::format("{} bytes, and at most {} are expected", facts.st_size, max_bytes));
+
+  std::string bytes(std::size_t(facts.st_size), '\0');
+  std::size_t have = 0;
+  while (have < bytes.size()) {
+    const ssize_t count = ::read(file.get(), bytes.data() + have, bytes.size() - have);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail(reason(errno));
+    if (count == 0) fail("it became shorter while it was read");
+    have += std::size_t(count);
+  }
+  return bytes;
+}
+
+}  // namespace sfnn

@@ -1,0 +1,21 @@
+// Whole files. A reader of the final name sees the old bytes or the new ones, never a part,
+// whatever is killed or fails in between.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace sfnn {
+
+// Writes `path`.tmp in the same directory, syncs it, renames it over `path` and syncs the
+// directory. On failure throws Error with the system's reason; `path` is then as it was and the
+// temporary is gone. One that a killed process left behind is overwritten by the next write, so
+// writers of one path must be kept apart.
+void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
+
+// Throws DataError, also for a file of more than max_bytes, before memory is taken for it.
+std::string read_file(const std::filesystem::path& path, std::size_t max_bytes);
+
+}  // namespace sfnn

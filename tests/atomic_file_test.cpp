@@ -1,0 +1,148 @@
+#include "host/io/atomic_file.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <functional>
+
+#include "host/backend/error.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+namespace sfnn {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+namespace fs = std::filesystem;
+
+class AtomicFile : public ::testing::Test {
+ protected:
+  std::string content(const fs::path& path) const { return read_file(path, 1 << 20); }
+  bool only_holds(const std::string& name) const {
+    for (const auto& entry : fs::directory_iterator(directory_.path())) {
+      if (entry.path().filename() != name) return false;
+    }
+    return true;
+  }
+
+  TemporaryDirectory directory_;
+  const fs::path file_ = directory_.path() / "weights";
+};
+
+// The message of a write that fails, seen by a child process that `prepare` has made less able than
+// we are.
+std::string failure_in_child(const fs::path& path, std::size_t bytes,
+                             const std::function<void()>& prepare) {
+  int ends[2];
+  if (::pipe(ends) != 0) return "no pipe";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    prepare();
+    std::string message = "no error";
+    try {
+      write_file_atomically(path, std::string(bytes, 'x'));
+    } catch (const Error& e) {
+      message = e.what();
+    }
+    const bool told = ::write(ends[1], message.data(), message.size()) == ssize_t(message.size());
+    ::_exit(told ? 0 : 1);
+  }
+  ::close(ends[1]);
+  std::string message(1000, '\0');
+  const ssize_t size = ::read(ends[0], message.data(), message.size());
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (!WIFEXITED(status) || size < 0) return "the child died";
+  message.resize(std::size_t(size));
+  return message;
+}
+
+TEST_F(AtomicFile, WritesAndReplaces) {
+  write_file_atomically(file_, "one");
+  EXPECT_EQ(content(file_), "one");
+  const std::string zeros("\0two\0", 5);
+  write_file_atomically(file_, zeros);
+  EXPECT_EQ(content(file_), zeros);
+  write_file_atomically(file_, "");
+  EXPECT_EQ(content(file_), "");
+  EXPECT_TRUE(only_holds("weights"));
+}
+
+TEST_F(AtomicFile, HasTheModeThatAnyNewFileHas) {
+  const mode_t mask = ::umask(0027);
+  write_file_atomically(file_, "one");
+  ::umask(mask);
+  struct stat facts {};
+  ASSERT_EQ(::stat(file_.c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 0777, 0640u);
+}
+
+TEST_F(AtomicFile, OverwritesWhatAKilledProcessLeft) {
+  write_file_atomically(directory_.path() / "weights.tmp", "half a file, longer than the whole");
+  write_file_atomically(file_, "whole");
+  EXPECT_EQ(content(file_), "whole");
+  EXPECT_TRUE(only_holds("weights"));
+}
+
+TEST_F(AtomicFile, FollowsNoLinkInPlaceOfTheTemporary) {
+  const fs::path precious = directory_.path() / "precious";
+  write_file_atomically(precious, "mine");
+  fs::create_symlink(precious, directory_.path() / "weights.tmp");
+  EXPECT_THROW(write_file_atomically(file_, "new"), Error);
+  EXPECT_EQ(content(precious), "mine");
+}
+
+// RLIMIT_FSIZE stands for the full disk: the write stops half-way with an error.
+TEST_F(AtomicFile, FullDiskLeavesTheOldFile) {
+  write_file_atomically(file_, "old");
+  const std::string message = failure_in_child(file_, 100'000, [] {
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{5000, 5000};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  });
+  EXPECT_THAT(message,
+              AllOf(HasSubstr(file_.string()), HasSubstr("cannot be written: File too large")));
+  EXPECT_EQ(content(file_), "old");
+  EXPECT_TRUE(only_holds("weights"));
+}
+
+TEST_F(AtomicFile, ReadOnlyDirectoryIsNamed) {
+  write_file_atomically(file_, "old");
+  fs::permissions(directory_.path(), fs::perms::owner_read | fs::perms::owner_exec);
+  const std::string message = failure_in_child(file_, 10, [] {
+    // Root may write anywhere, so the child becomes somebody else, for whom the directory is
+    // closed.
+    if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(1);
+  });
+  fs::permissions(directory_.path(), fs::perms::owner_all);
+  EXPECT_THAT(message, AllOf(HasSubstr(file_.string()), HasSubstr("Permission denied")));
+  EXPECT_EQ(content(file_), "old");
+}
+
+TEST_F(AtomicFile, FailedRenameRemovesTheTemporary) {
+  fs::create_directories(file_ / "occupied");
+  EXPECT_THROW(write_file_atomically(file_, "new"), Error);
+  EXPECT_TRUE(only_holds("weights"));
+}
+
+TEST_F(AtomicFile, MissingDirectoryIsAnError) {
+  EXPECT_THROW(write_file_atomically(directory_.path() / "no" / "weights", "new"), Error);
+}
+
+TEST_F(AtomicFile, ReadingIsBounded) {
+  write_file_atomically(file_, "12345");
+  EXPECT_EQ(read_file(file_, 5), "12345");
+  EXPECT_THROW(read_file(file_, 4), DataError);
+  EXPECT_THROW(read_file(directory_.path(), 5), DataError);
+  EXPECT_THROW(read_file(directory_.path() / "none", 5), DataError);
+}
+
+}  // namespace
+}  // namespace sfnn
