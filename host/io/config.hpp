@@ -1,0 +1,141 @@
+// What a run is asked to do. Every option stands once, in Config::visit: its key, its value, its
+// help and what it may be. Command line, TOML files, the listing in --help, the dump in a run
+// directory and the comparison of two configs all follow from that table. Defaults < file < --set.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/data/dataset.hpp"
+#include "host/model/estimator.hpp"
+#include "host/model/network.hpp"
+
+namespace sfnn {
+
+// What an option's value may be, beyond its type. Numbers are always finite.
+struct Allowed {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  bool high_open = false;         // high itself is refused
+  std::string_view choices = {};  // of a text, as "once | epoch | none"; empty: any
+};
+
+struct NetConfig {
+  std::vector<LayerSpec> hidden = {{.n_s = 200}, {.n_s = 200}};
+  double init_scale = 1.0;
+};
+
+// An empty std::optional reads and prints as "auto"; Config's functions below say what it stands
+// for.
+struct TrainConfig {
+  Estimator estimator = Estimator::G3;
+  std::int64_t particles = 20;  // M
+  std::int64_t epochs = 20;
+  std::int64_t batch = 100;
+  double learning_rate = 0.1;
+  std::optional<double> warmup_epochs;
+  double momentum = 0.9;
+  double baseline_decay = 0.99;
+  std::optional<double> c;
+  std::optional<double> drop_below;
+  std::int64_t tile = 0;
+  std::int64_t parts = 0;
+};
+
+struct EvalConfig {
+  std::int64_t particles = 100;  // M
+  bool as_stochastic = false;
+};
+
+struct Config {
+  std::uint64_t seed = 1;
+  DataOptions data;  // but for its root: where files lie is the machine's matter, not the run's
+  double data_noise = 0;
+  NetConfig net;
+  TrainConfig train;
+  EvalConfig eval;
+
+  // What "auto" stands for.
+  double warmup_epochs() const;  // min(5, epochs / 5)
+  double c() const;              // 1 / M
+  double drop_below() const;     // 1e-6 / M
+
+  // Checks what concerns several keys and needs no data. Throws ConfigError.
+  void validate() const;
+
+  // v(key, value, help, Allowed) for each option, grouped by section.
+  template <class Self, class V>
+  static void visit(Self& self, V&& v) {
+    constexpr Allowed any{}, not_negative{.low = 0},
+        fraction{.low = 0, .high = 1, .high_open = true},
+        rows{.low = 1, .high = 2147483647};  // rows are counted in 32 bits
+    v("seed", self.seed, "of the weights and of every draw", any);
+
+    v("data.set", self.data.set, "glyphs (built in), mnist, fashion-mnist, faces/att, or a folder",
+      any);
+    v("data.task", self.data.task, "what to predict; auto: faces for faces, else halves",
+      Allowed{.choices = "auto | halves | classes | faces | denoise"});
+    v("data.binarize", self.data.binarize,
+      "halves: draw pixels as bits once, anew each epoch, or leave them grey",
+      Allowed{.choices = "once | epoch | none"});
+    v("data.center", self.data.center, "take the mean of the training inputs off x", any);
+    v("data.noise", self.data_noise, "standard deviation of Gaussian noise on training inputs",
+      not_negative);
+    v("data.limit", self.data.limit, "training examples, validation ones included; 0: all",
+      not_negative);
+    v("data.valid", self.data.valid, "how many of those are set aside for validation",
+      not_negative);
+    v("data.test_limit", self.data.test_limit, "test examples; 0: all", not_negative);
+    v("data.test_subjects", self.data.test_subjects, "faces: whole subjects held out for the test",
+      not_negative);
+    v("data.seed", self.data.seed, "of binarisation and splits, apart from the run's seed", any);
+
+    v("net.hidden", self.net.hidden,
+      "layers: 200s stochastic, 200d deterministic, 40s+160d hybrid, 40n+160d noise", any);
+    v("net.init_scale", self.net.init_scale, "weights start as N(0, scale^2 / fan-in)",
+      not_negative);
+
+    v("train.estimator", self.train.estimator,
+      "of the gradient of stochastic units: G1, G2, G3, G4 or G5", any);
+    v("train.particles", self.train.particles, "M, particles per example", rows);
+    v("train.epochs", self.train.epochs, "passes over the training examples", not_negative);
+    v("train.batch", self.train.batch, "examples per step", rows);
+    v("train.learning_rate", self.train.learning_rate, "at its peak", not_negative);
+    v("train.warmup_epochs", self.train.warmup_epochs,
+      "epochs of linear rise before the linear fall; auto: min(5, epochs / 5)", not_negative);
+    v("train.momentum", self.train.momentum, "v = momentum * v + gradient", fraction);
+    v("train.baseline_decay", self.train.baseline_decay, "G1: of the averages behind L_bar",
+      fraction);
+    v("train.c", self.train.c, "G5: what is taken off each w_bar; auto: 1 / M", any);
+    v("train.drop_below", self.train.drop_below,
+      "particles of smaller w_bar sit out the backward pass; auto: 1e-6 / M, 0: off", fraction);
+    v("train.tile", self.train.tile, "examples worked on at a time; 0: chosen", not_negative);
+    v("train.parts", self.train.parts, "accumulators a gradient is summed in; 0: chosen",
+      not_negative);
+
+    v("eval.particles", self.eval.particles, "M of validation and test", rows);
+    v("eval.as_stochastic", self.eval.as_stochastic,
+      "test a deterministic network with its units drawn (network B)", any);
+  }
+};
+
+// All of these throw ConfigError, one sentence that names the key (and the file and line), the
+// value and what is allowed.
+Config load_config(const std::filesystem::path&);
+Config from_toml(std::string_view text, std::string_view name_for_errors);
+void apply_setting(Config&, std::string_view key_equals_value);  // as --set has it
+
+std::string to_toml(const Config&);  // every value, in the table's order, with its help
+std::string config_help();           // a line a key, with default and help
+
+// "train.epochs: 20 against 50" for each key whose values differ.
+std::vector<std::string> differences(const Config& a, const Config& b);
+// Equal for configs without differences, whatever the version of this program says in its help.
+std::uint64_t config_hash(const Config&);
+
+}  // namespace sfnn
