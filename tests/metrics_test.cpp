@@ -1,0 +1,79 @@
+#include "host/io/metrics.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "host/backend/error.hpp"
+#include "host/io/atomic_file.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+namespace sfnn {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class Metrics : public ::testing::Test {
+ protected:
+  std::string content() const { return read_file(file_, 1 << 20); }
+
+  TemporaryDirectory directory_;
+  const std::filesystem::path file_ = directory_.path() / "metrics.jsonl";
+  const MetricsLine first_{{"epoch", 1}, {"train_c_hat", -60.1}, {"valid_nll", 58.25}};
+  const MetricsLine second_{{"epoch", 2}, {"train_c_hat", -0.1}, {"test_nll", 57.0}};
+};
+
+TEST_F(Metrics, ALineAnEpochInTheOrderGiven) {
+  append_metrics(file_, first_);
+  EXPECT_EQ(content(), "{\"epoch\":1,\"train_c_hat\":-60.1,\"valid_nll\":58.25}\n");
+  append_metrics(file_, second_);
+  EXPECT_THAT(read_metrics(file_), ElementsAre(first_, second_));
+}
+
+TEST_F(Metrics, NoFileMeansNoLines) { EXPECT_THAT(read_metrics(file_), IsEmpty()); }
+
+TEST_F(Metrics, ATornLastLineIsPassedOverAndThenCutOff) {
+  append_metrics(file_, first_);
+  for (const auto* torn :
+       {"{\"epoch\":2,\"tra", "{\"epoch\":2}"}) {  // the second lacks its newline only
+    write_file_atomically(file_, first_.dump() + "\n" + torn);
+    EXPECT_THAT(read_metrics(file_), ElementsAre(first_));
+    append_metrics(file_, second_);
+    EXPECT_THAT(read_metrics(file_), ElementsAre(first_, second_));
+  }
+  write_file_atomically(file_, "{\"ep");
+  EXPECT_THAT(read_metrics(file_), IsEmpty());
+}
+
+TEST_F(Metrics, ABadLineInTheMiddleIsNamed) {
+  for (const std::string& bad :
+       std::vector<std::string>{"{\"epoch\":", "[1]", "", std::string(100000, '[')}) {
+    write_file_atomically(file_, first_.dump() + "\n" + bad + "\n" + second_.dump() + "\n");
+    try {
+      read_metrics(file_);
+      FAIL();
+    } catch (const DataError& e) {
+      EXPECT_THAT(e.what(), HasSubstr("metrics.jsonl:2: not a JSON object"));
+    }
+  }
+}
+
+TEST_F(Metrics, EpochsCanBeTakenBack) {
+  append_metrics(file_, first_);
+  append_metrics(file_, second_);
+  rewrite_metrics(file_, {first_});
+  EXPECT_THAT(read_metrics(file_), ElementsAre(first_));
+}
+
+TEST_F(Metrics, AFileThatCannotBeWrittenIsNamed) {
+  try {
+    append_metrics(directory_.path() / "none" / "metrics.jsonl", first_);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), HasSubstr("metrics.jsonl: cannot be written: No such file or directory"));
+  }
+}
+
+}  // namespace
+}  // namespace sfnn
