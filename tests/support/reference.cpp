@@ -15,6 +15,12 @@ double log_sigmoid(double a) {
   return a < 0 ? a - std::log1p(std::exp(a)) : -std::log1p(std::exp(-a));
 }
 
+struct Model {
+  const NetworkSpec& spec;
+  ParamLayout layout;
+  Vector params;
+};
+
 // out += z W
 void add_product(const Vector& z, const ParamSlot& W, const Vector& params, Vector& out) {
   for (std::int64_t j = 0; j < W.rows; ++j)
@@ -72,6 +78,48 @@ Vector mean(Output output, const Vector& o) {
   return result;
 }
 
+ReferenceParticle forward(const Model& model, const Vector& x, const Vector& y,
+                          const DrawUnit& draw) {
+  const auto& [spec, layout, params] = model;
+  ReferenceParticle particle;
+  particle.top = x;
+  for (std::int64_t l = 0; l < spec.depth(); ++l) {
+    const LayerSpec& shape = spec.hidden[l];
+    const LayerSlots& slots = layout.hidden[l];
+    ReferenceLayer layer;
+    layer.z = particle.top;
+
+    layer.a.assign(shape.n_s, 0.0);  // p = 1/2 where no weights add to it
+    add_product(layer.z, slots.W_s, params, layer.a);
+    add_product(kOne, slots.b_s, params, layer.a);
+    for (std::int64_t i = 0; i < shape.n_s; ++i) {  // Eq. (1), (7)
+      layer.p.push_back(sigmoid(layer.a[i]));
+      layer.s.push_back(draw(l, i, layer.p[i]));
+      layer.score.push_back(layer.s[i] - layer.p[i]);
+      layer.slope_s.push_back(layer.p[i] * (1 - layer.p[i]));
+      particle.log_p +=
+          layer.s[i] * log_sigmoid(layer.a[i]) + (1 - layer.s[i]) * log_sigmoid(-layer.a[i]);
+    }
+
+    layer.d.assign(shape.n_d, 0.0);
+    add_product(layer.z, slots.W_d, params, layer.d);
+    add_product(layer.s, slots.U, params, layer.d);
+    add_product(kOne, slots.b_d, params, layer.d);
+    for (double& d : layer.d) {
+      d = sigmoid(d);
+      layer.slope_d.push_back(d * (1 - d));
+    }
+
+    particle.top = shape.n_d > 0 ? layer.d : layer.s;
+    particle.layers.push_back(layer);
+  }
+  particle.o.assign(spec.D_out, 0.0);
+  add_product(particle.top, layout.V, params, particle.o);
+  add_product(kOne, layout.c, params, particle.o);
+  particle.log_w = log_prob(spec.output, particle.o, y);
+  return particle;
+}
+
 // A score estimator's g_a is (omega - beta) * score; beta belongs to the unit.
 struct ScoreWeight {
   double omega = 0;
@@ -103,9 +151,9 @@ struct Sources {
 
 // The chain rule of one particle. The result is linear in the sources, with weights, inputs and
 // sigma' as coefficients: of absolute values it makes the sum of the magnitudes of all terms.
-void backward(const NetworkSpec& spec, const Vector& params, Estimator estimator,
-              const ReferenceParticle& particle, const Sources& sources, Vector& gradient) {
-  const ParamLayout layout(spec);
+void backward(const Model& model, Estimator estimator, const ReferenceParticle& particle,
+              const Sources& sources, Vector& gradient) {
+  const auto& [spec, layout, params] = model;
   const bool path = estimator == Estimator::G2 || estimator == Estimator::G3;
   add_outer(particle.top, sources.g_o, layout.V, gradient);
   add_outer(kOne, sources.g_o, layout.c, gradient);
@@ -121,7 +169,7 @@ void backward(const NetworkSpec& spec, const Vector& params, Estimator estimator
     Vector g_s = g_z;
     if (shape.n_d > 0) {
       Vector g_ad = g_z;
-      for (std::int64_t i = 0; i < shape.n_d; ++i) g_ad[i] *= layer.d[i] * (1 - layer.d[i]);
+      for (std::int64_t i = 0; i < shape.n_d; ++i) g_ad[i] *= layer.slope_d[i];
       add_outer(layer.z, g_ad, slots.W_d, gradient);
       add_outer(layer.s, g_ad, slots.U, gradient);
       add_outer(kOne, g_ad, slots.b_d, gradient);
@@ -133,7 +181,7 @@ void backward(const NetworkSpec& spec, const Vector& params, Estimator estimator
     if (shape.trains_s()) {
       Vector g_a = path ? g_s : sources.g_score[l];  // Eq. (19): G2
       if (estimator == Estimator::G3)                // Eq. (22)
-        for (std::int64_t i = 0; i < shape.n_s; ++i) g_a[i] *= layer.p[i] * (1 - layer.p[i]);
+        for (std::int64_t i = 0; i < shape.n_s; ++i) g_a[i] *= layer.slope_s[i];
       add_outer(layer.z, g_a, slots.W_s, gradient);
       add_outer(kOne, g_a, slots.b_s, gradient);
       // A score is a derivative of log P(s | z) in which a sampled z is held, but not a computed
@@ -150,19 +198,23 @@ Vector absolute(Vector v) {
   return v;
 }
 
+// The terms of p (1 - p) are p and p^2: the slope of a saturated unit is a small difference.
 ReferenceParticle absolute(ReferenceParticle particle) {
   particle.top = absolute(particle.top);
   for (ReferenceLayer& layer : particle.layers) {
     layer.z = absolute(layer.z);
     layer.s = absolute(layer.s);
+    layer.slope_s = layer.p;
+    layer.slope_d = layer.d;
   }
   return particle;
 }
 
 // The gradient of row r, and the magnitude of its terms, added to the result's.
-void add_gradient(const NetworkSpec& spec, const Vector& params, const Vector& y,
+void add_gradient(const Model& model, const Model& absolute_model, const Vector& y,
                   const ReferenceEstimator& e, std::int64_t M, std::int64_t r,
                   ReferenceResult& result) {
+  const NetworkSpec& spec = model.spec;
   const ReferenceParticle& particle = result.particles[r];
   const double w_bar = result.w_bar[r], C_hat = result.C_hat[r / M];
   const Vector y_target = target(spec.output, particle.o, y),
@@ -173,18 +225,19 @@ void add_gradient(const NetworkSpec& spec, const Vector& params, const Vector& y
     magnitudes.g_o.push_back(w_bar * (std::abs(y_target[i]) + std::abs(y_mean[i])));
   }
   for (std::int64_t l = 0; l < spec.depth(); ++l) {
-    const Vector& score = particle.layers[l].score;
-    const ScoreWeight weight = score_weight(e, M, l, std::int64_t(score.size()), w_bar, C_hat);
-    Vector g(score.size()), magnitude(score.size());
-    for (std::size_t i = 0; i < score.size(); ++i) {
-      g[i] = (weight.omega - weight.beta[i]) * score[i];
-      magnitude[i] = (std::abs(weight.omega) + std::abs(weight.beta[i])) * std::abs(score[i]);
+    const ReferenceLayer& layer = particle.layers[l];
+    const std::int64_t n_s = spec.hidden[l].n_s;
+    const auto [omega, beta] = score_weight(e, M, l, n_s, w_bar, C_hat);
+    Vector g(n_s), magnitude(n_s);
+    for (std::int64_t i = 0; i < n_s; ++i) {
+      g[i] = (omega - beta[i]) * layer.score[i];
+      magnitude[i] = (std::abs(omega) + std::abs(beta[i])) * (std::abs(layer.s[i]) + layer.p[i]);
     }
     sources.g_score.push_back(g);
     magnitudes.g_score.push_back(magnitude);
   }
-  backward(spec, params, e.id, particle, sources, result.gradient);
-  backward(spec, absolute(params), e.id, absolute(particle), magnitudes, result.gradient_magnitude);
+  backward(model, e.id, particle, sources, result.gradient);
+  backward(absolute_model, e.id, absolute(particle), magnitudes, result.gradient_magnitude);
 }
 
 void add_baseline_sums(const ReferenceParticle& particle, double C_hat, ReferenceResult& result) {
@@ -210,44 +263,13 @@ Vector to_double(const std::vector<float>& v) { return Vector(v.begin(), v.end()
 
 ReferenceParticle reference_forward(const NetworkSpec& spec, const Vector& params, const Vector& x,
                                     const Vector& y, const DrawUnit& draw) {
-  const ParamLayout layout(spec);
-  ReferenceParticle particle;
-  particle.top = x;
-  for (std::int64_t l = 0; l < spec.depth(); ++l) {
-    const LayerSpec& shape = spec.hidden[l];
-    const LayerSlots& slots = layout.hidden[l];
-    ReferenceLayer layer;
-    layer.z = particle.top;
-
-    layer.a.assign(shape.n_s, 0.0);  // p = 1/2 where no weights add to it
-    add_product(layer.z, slots.W_s, params, layer.a);
-    add_product(kOne, slots.b_s, params, layer.a);
-    for (std::int64_t i = 0; i < shape.n_s; ++i) {  // Eq. (1), (7)
-      layer.p.push_back(sigmoid(layer.a[i]));
-      layer.s.push_back(draw(l, i, layer.p[i]));
-      layer.score.push_back(layer.s[i] - layer.p[i]);
-      particle.log_p +=
-          layer.s[i] * log_sigmoid(layer.a[i]) + (1 - layer.s[i]) * log_sigmoid(-layer.a[i]);
-    }
-
-    layer.d.assign(shape.n_d, 0.0);
-    add_product(layer.z, slots.W_d, params, layer.d);
-    add_product(layer.s, slots.U, params, layer.d);
-    add_product(kOne, slots.b_d, params, layer.d);
-    for (double& d : layer.d) d = sigmoid(d);
-
-    particle.top = shape.n_d > 0 ? layer.d : layer.s;
-    particle.layers.push_back(layer);
-  }
-  particle.o.assign(spec.D_out, 0.0);
-  add_product(particle.top, layout.V, params, particle.o);
-  add_product(kOne, layout.c, params, particle.o);
-  particle.log_w = log_prob(spec.output, particle.o, y);
-  return particle;
+  return forward({spec, ParamLayout(spec), params}, x, y, draw);
 }
 
 ReferenceResult reference_pass(const NetworkSpec& spec, const Vector& params,
                                const ReferenceBatch& batch, const ReferenceEstimator& estimator) {
+  const Model model{spec, ParamLayout(spec), params};
+  const Model absolute_model{spec, model.layout, absolute(params)};
   ReferenceResult result;
   result.gradient.assign(params.size(), 0.0);
   result.gradient_magnitude.assign(params.size(), 0.0);
@@ -265,7 +287,7 @@ ReferenceResult reference_pass(const NetworkSpec& spec, const Vector& params,
         const std::int64_t at = r * spec.hidden[l].n_s + i;
         return batch.eps.empty() ? double(batch.bits[l][at]) : p + batch.eps[l][at];
       };
-      result.particles.push_back(reference_forward(spec, params, x, y, draw));
+      result.particles.push_back(forward(model, x, y, draw));
       log_w.push_back(result.particles.back().log_w);
     }
     const double C_hat = log_sum_exp(log_w) - std::log(double(M));  // Eq. (6)
@@ -275,7 +297,7 @@ ReferenceResult reference_pass(const NetworkSpec& spec, const Vector& params,
       result.w_bar.push_back(std::exp(v - log_sum_exp(log_w)));  // Eq. (28)
     }
     for (std::int64_t r = n * M; r < (n + 1) * M; ++r) {
-      add_gradient(spec, params, y, estimator, M, r, result);
+      add_gradient(model, absolute_model, y, estimator, M, r, result);
       add_baseline_sums(result.particles[r], C_hat, result);
     }
   }
@@ -285,6 +307,7 @@ ReferenceResult reference_pass(const NetworkSpec& spec, const Vector& params,
 LayerBits reference_draws(const NetworkSpec& spec, const Vector& params,
                           const ReferenceBatch& batch, std::uint64_t seed, std::uint32_t step,
                           std::uint32_t first) {
+  const Model model{spec, ParamLayout(spec), params};
   LayerBits bits(spec.hidden.size());
   for (std::int64_t n = 0; n < batch.N; ++n) {
     const Vector x = row(batch.x, n, spec.D_in), y = row(batch.y, n, target_width(spec));
@@ -294,7 +317,7 @@ LayerBits reference_draws(const NetworkSpec& spec, const Vector& params,
         bits[l].push_back(uniform(key, first + std::uint32_t(n), std::uint32_t(m), i) <= p);
         return double(bits[l].back());
       };
-      reference_forward(spec, params, x, y, draw);
+      forward(model, x, y, draw);
     }
   }
   return bits;

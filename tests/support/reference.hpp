@@ -39,6 +39,7 @@ struct ReferenceLayer {  // of one particle
   Vector a, p, s;        // of the stochastic units; a = 0 where p = 1/2 is fixed
   Vector score;          // s - p
   Vector d;
+  Vector slope_s, slope_d;  // sigma'(a) of both kinds
 };
 
 struct ReferenceParticle {
