@@ -32,8 +32,9 @@ void expect_close(const Actual& actual, const Vector& expected, const Tolerance&
   double worst = 1;
   std::size_t at = expected.size();
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    const double miss = std::abs(double(actual[i]) - expected[i]) / tolerance(i);
-    if (!(miss <= worst)) worst = miss, at = i;  // so that NaN counts as a miss
+    double miss = std::abs(double(actual[i]) - expected[i]) / tolerance(i);
+    if (std::isnan(miss)) miss = std::numeric_limits<double>::infinity();
+    if (miss > worst) worst = miss, at = i;
   }
   if (at == expected.size()) return;
   ADD_FAILURE() << what << "[" << at << "] = " << double(actual[at]) << ", expected "
