@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "host/backend/backend.hpp"
+#include "host/backend/cpu/cpu_backend.hpp"
 #include "host/backend/error.hpp"
 #include "host/backend/plain/plain_backend.hpp"
 
@@ -16,7 +17,8 @@ std::unique_ptr<Backend> make_backend(const BackendOptions& options) {
   if (options.device != "auto" && options.device != "cpu") {
     throw ConfigError(fmt::format("device '{}' is not known: use auto or cpu", options.device));
   }
-  return std::make_unique<PlainBackend>(threads);
+  if (options.plain) return std::make_unique<PlainBackend>(threads);
+  return std::make_unique<CpuBackend>(threads);
 }
 
 }  // namespace sfnn

@@ -1,0 +1,249 @@
+#include "host/backend/cpu/bit_product.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "host/backend/cpu/growing_buffer.hpp"
+#include "host/backend/cpu/packed_bits.hpp"
+#include "host/backend/cpu/simd.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "host/backend/cpu/bit_product.cpp"
+#include "hwy/foreach_target.h"
+// After foreach_target.h, which includes this file once per instruction set.
+#include "hwy/highway.h"
+
+#ifndef SFNN_HOST_BACKEND_CPU_BIT_PRODUCT_ONCE
+#define SFNN_HOST_BACKEND_CPU_BIT_PRODUCT_ONCE
+namespace sfnn {
+
+constexpr std::int64_t kGroup = 5;  // inputs that share a table
+constexpr std::int64_t kEntries = 1 << kGroup;
+constexpr std::int64_t kColumns = 16;     // of a block: a table entry is one cache line
+constexpr std::int64_t kMaxGroups = 10;   // tables held at a time: 20 KB
+constexpr std::int64_t kRowBlock = 1024;  // running sums held at a time: 64 KB
+constexpr int kEntryShift = 6;            // log2 of an entry's bytes
+static_assert(kColumns * sizeof(float) == 1 << kEntryShift);
+static_assert(kMaxGroups * kGroup + kEntryShift <= 64);
+
+// The K inputs cut into chunks of at most kMaxGroups groups, as even as can be.
+struct Chunks {
+  explicit Chunks(std::int64_t K)
+      : groups((K + kGroup - 1) / kGroup), count((groups + kMaxGroups - 1) / kMaxGroups) {}
+
+  std::int64_t first_group(std::int64_t chunk) const { return groups * chunk / count; }
+  std::int64_t first_input(std::int64_t chunk) const { return first_group(chunk) * kGroup; }
+  std::int64_t group_count(std::int64_t chunk) const {
+    return first_group(chunk + 1) - first_group(chunk);
+  }
+
+  std::int64_t groups, count;
+};
+
+struct BitProductScratch {
+  GrowingBuffer<std::uint64_t>
+      words;                  // [chunks, rows] the bits of a row's chunk, from bit kEntryShift on
+  GrowingBuffer<float> sums;  // [rows, kColumns] of a block of columns
+  GrowingBuffer<float> edge;  // [K, kColumns] the last columns of W, padded
+};
+
+// out[rows, H] (+)= bits * W[K, H]
+struct BitProductArgs {
+  const std::uint64_t* words;  // [chunks, rows]
+  std::int64_t rows, K, H;
+  const float* W;
+  float* out;
+  bool add;
+  BitProductScratch* scratch;
+};
+
+}  // namespace sfnn
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace sfnn {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D = hn::CappedTag<float, kColumns>;
+using V = hn::Vec<D>;
+constexpr std::int64_t kLanes = hn::MaxLanes(D());
+constexpr std::int64_t kBlockVectors = kColumns / kLanes;
+
+// Sums of all subsets of `valid` <= 5 rows of W, kVectors vectors wide. Absent rows count as zero,
+// so that bits beyond the last input do not matter.
+template <std::int64_t kVectors>
+HWY_INLINE void fill_table(const float* W, std::int64_t stride, std::int64_t valid, float* table) {
+  const D d;
+  for (std::int64_t v = 0; v < kVectors; ++v) {
+    V w[kGroup];
+    for (std::int64_t i = 0; i < kGroup; ++i)
+      w[i] = i < valid ? hn::LoadU(d, W + i * stride + v * kLanes) : hn::Zero(d);
+    const V w01 = hn::Add(w[0], w[1]);
+    const V low[8] = {
+        hn::Zero(d),       w[0], w[1], w01, w[2], hn::Add(w[0], w[2]), hn::Add(w[1], w[2]),
+        hn::Add(w01, w[2])};
+    const V high[4] = {hn::Zero(d), w[3], w[4], hn::Add(w[3], w[4])};
+    for (int j = 0; j < 4; ++j)
+      for (int i = 0; i < 8; ++i)
+        hn::Store(hn::Add(low[i], high[j]), d, table + (8 * j + i) * kColumns + v * kLanes);
+  }
+}
+
+// out[r] = in[r] (or 0) + the table entries that the words of kRows rows name.
+template <int kRows, std::int64_t kVectors>
+HWY_INLINE void add_entries(const std::uint64_t* words, const float* tables, std::int64_t groups,
+                            const float* in, std::int64_t in_stride, float* out,
+                            std::int64_t out_stride) {
+  constexpr std::uint64_t kMask = std::uint64_t(kEntries - 1) << kEntryShift;
+  const D d;
+  std::uint64_t word[kRows];
+  V sum[kRows][kVectors];
+  for (int i = 0; i < kRows; ++i) {
+    word[i] = words[i];
+    for (std::int64_t v = 0; v < kVectors; ++v)
+      sum[i][v] = in ? hn::LoadU(d, in + i * in_stride + v * kLanes) : hn::Zero(d);
+  }
+  // A word's mask gives the entry's offset in bytes at once.
+  const char* table = reinterpret_cast<const char*>(tables);
+  const char* const end = table + groups * kEntries * kColumns * std::int64_t(sizeof(float));
+  for (; table != end; table += kEntries * kColumns * sizeof(float)) {
+    for (int i = 0; i < kRows; ++i) {
+      const float* entry = reinterpret_cast<const float*>(table + (word[i] & kMask));
+      word[i] >>= kGroup;
+      for (std::int64_t v = 0; v < kVectors; ++v)
+        sum[i][v] = hn::Add(sum[i][v], hn::Load(d, entry + v * kLanes));
+    }
+  }
+  for (int i = 0; i < kRows; ++i)
+    for (std::int64_t v = 0; v < kVectors; ++v)
+      hn::StoreU(sum[i][v], d, out + i * out_stride + v * kLanes);
+}
+
+// One block of kVectors vectors of columns.
+template <std::int64_t kVectors>
+HWY_NOINLINE void column_block(const BitProductArgs& p, const float* W, std::int64_t W_stride,
+                               const float* start, std::int64_t start_stride, float* out,
+                               std::int64_t out_stride) {
+  constexpr int kRows = kVectors == 1 ? 8 : kVectors == 2 ? 4 : 2;  // >= 8 chains hide latency
+  HWY_ALIGN float tables[kMaxGroups * kEntries * kColumns];
+  float* sums = p.scratch->sums.room(std::size_t(p.rows * kColumns));
+  const Chunks chunks(p.K);
+  for (std::int64_t k = 0; k < chunks.count; ++k) {
+    const std::int64_t first = chunks.first_input(k), groups = chunks.group_count(k);
+    for (std::int64_t g = 0; g < groups; ++g) {
+      const std::int64_t input = first + g * kGroup;
+      fill_table<kVectors>(W + input * W_stride, W_stride, p.K - input,
+                           tables + g * kEntries * kColumns);
+    }
+    // Running sums lie densely in scratch; the last chunk sends them to their place.
+    const bool last = k == chunks.count - 1;
+    const float* from = k == 0 ? start : sums;
+    const std::int64_t from_stride = k == 0 ? start_stride : kColumns;
+    float* to = last ? out : sums;
+    const std::int64_t to_stride = last ? out_stride : kColumns;
+    const std::uint64_t* words = p.words + k * p.rows;
+    const auto step = [&](auto rows, std::int64_t r) HWY_ATTR {
+      add_entries<decltype(rows)::value, kVectors>(words + r, tables, groups,
+                                                   from ? from + r * from_stride : nullptr,
+                                                   from_stride, to + r * to_stride, to_stride);
+    };
+    std::int64_t r = 0;
+    for (; r + kRows <= p.rows; r += kRows) step(std::integral_constant<int, kRows>(), r);
+    for (; r < p.rows; ++r) step(std::integral_constant<int, 1>(), r);
+  }
+}
+
+// The last H % kColumns columns, on padded copies.
+void edge_block(const BitProductArgs& p, std::int64_t first) {
+  const std::int64_t width = p.H - first;
+  float* W = p.scratch->edge.room(std::size_t((p.K + p.rows) * kColumns));
+  float* out = W + p.K * kColumns;
+  std::fill_n(W, (p.K + p.rows) * kColumns, 0.0f);
+  for (std::int64_t k = 0; k < p.K; ++k)
+    std::copy_n(p.W + k * p.H + first, width, W + k * kColumns);
+  if (p.add)
+    for (std::int64_t r = 0; r < p.rows; ++r)
+      std::copy_n(p.out + r * p.H + first, width, out + r * kColumns);
+  const auto block = width <= kLanes ? column_block<1> : column_block<kBlockVectors>;
+  block(p, W, kColumns, p.add ? out : nullptr, kColumns, out, kColumns);
+  for (std::int64_t r = 0; r < p.rows; ++r)
+    std::copy_n(out + r * kColumns, width, p.out + r * p.H + first);
+}
+
+void product(const BitProductArgs& p) {
+  std::int64_t c = 0;
+  for (; c + kColumns <= p.H; c += kColumns)
+    column_block<kBlockVectors>(p, p.W + c, p.H, p.add ? p.out + c : nullptr, p.H, p.out + c, p.H);
+  if (c < p.H) edge_block(p, c);
+}
+
+// In place: bit j of word i and bit i of word j change places.
+void transpose_bits(std::uint64_t (&a)[64]) {
+  std::uint64_t mask = 0x00000000FFFFFFFFu;
+  for (int j = 32; j != 0; j >>= 1, mask ^= mask << j)
+    for (int k = 0; k < 64; k += 2 * j)
+      for (int i = k; i < k + j; ++i) {
+        const std::uint64_t t = (a[i] >> j ^ a[i + j]) & mask;
+        a[i] ^= t << j;
+        a[i + j] ^= t;
+      }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace sfnn
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace sfnn {
+namespace {
+
+HWY_EXPORT(product);
+HWY_EXPORT(transpose_bits);
+
+thread_local BitProductScratch scratch;
+
+}  // namespace
+
+void bit_product(ConstBits z, ConstMatrix W, Matrix out, Write write) {
+  const bool add = write == Write::add;
+  if (z.cols == 0) {
+    if (!add) std::fill_n(out.data, out.size(), 0.0f);
+    return;
+  }
+  const Chunks chunks(z.cols);
+  const std::int64_t row_width = words_per_row(z.cols);
+  for (std::int64_t first = 0; first < z.rows; first += kRowBlock) {
+    const std::int64_t rows = std::min(kRowBlock, z.rows - first);
+    std::uint64_t* words = scratch.words.room(std::size_t(chunks.count * rows));
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t k = 0; k < chunks.count; ++k)
+        words[k * rows + r] = bits_from(row_words(z, first + r), row_width, chunks.first_input(k))
+                              << kEntryShift;
+    HWY_DYNAMIC_DISPATCH(product)
+    ({words, rows, z.cols, W.cols, W.data, out.data + first * W.cols, add, &scratch});
+  }
+}
+
+void bit_outer_product(ConstBits z, RowSet rows, ConstMatrix g, Matrix gW) {
+  const std::int64_t count = g.rows, K = z.cols;
+  if (count == 0 || K == 0) return;
+  const auto transpose = HWY_DYNAMIC_DISPATCH(transpose_bits);
+  const Chunks chunks(count);
+  std::uint64_t* words = scratch.words.room(std::size_t(chunks.count * K));
+  for (std::int64_t k = 0; k < chunks.count; ++k) {
+    const std::int64_t first = chunks.first_input(k);
+    const std::int64_t end = std::min(count, first + chunks.group_count(k) * kGroup);
+    for (std::int64_t i = 0; i < K; i += 64) {
+      std::uint64_t block[64] = {};
+      for (std::int64_t r = first; r < end; ++r)
+        block[kEntryShift + r - first] = row_words(z, rows.all() ? r : rows.index[r])[i / 64];
+      transpose(block);
+      std::copy_n(block, std::min<std::int64_t>(64, K - i), words + k * K + i);
+    }
+  }
+  HWY_DYNAMIC_DISPATCH(product)({words, K, count, gW.cols, g.data, gW.data, true, &scratch});
+}
+
+}  // namespace sfnn
+#endif  // HWY_ONCE

@@ -1,0 +1,190 @@
+#include "host/backend/cpu/cpu_backend.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "host/backend/blas.hpp"
+#include "host/backend/cpu/bit_product.hpp"
+#include "host/backend/cpu/growing_buffer.hpp"
+#include "host/backend/cpu/hidden.hpp"
+#include "host/backend/cpu/output.hpp"
+#include "host/backend/cpu/packed_bits.hpp"
+#include "host/backend/cpu/sample.hpp"
+#include "host/backend/cpu/simd.hpp"
+#include "host/backend/cpu/update.hpp"
+#include "host/backend/error.hpp"
+#include "hwy/targets.h"
+#include "kernels/baseline.hpp"
+
+namespace sfnn {
+namespace {
+
+// Rows of z as floats, for dense products with a few of them.
+thread_local GrowingBuffer<float> dense_rows;
+
+std::int64_t source_row(RowSet rows, std::int64_t k) { return rows.all() ? k : rows.index[k]; }
+
+ConstMatrix unpacked(ConstBits z, RowSet rows) {
+  float* out = dense_rows.room(std::size_t(rows.count * z.cols));
+  for (std::int64_t k = 0; k < rows.count; ++k) {
+    const std::uint64_t* row = row_words(z, source_row(rows, k));
+    for (std::int64_t i = 0; i < z.cols; ++i) out[k * z.cols + i] = float(bit_at(row, i));
+  }
+  return {out, rows.count, z.cols};
+}
+
+ConstMatrix gathered(ConstMatrix z, RowSet rows) {
+  float* out = dense_rows.room(std::size_t(rows.count * z.cols));
+  for (std::int64_t k = 0; k < rows.count; ++k)
+    std::copy_n(z.data + rows.index[k] * z.cols, z.cols, out + k * z.cols);
+  return {out, rows.count, z.cols};
+}
+
+void require(bool fits, const char* op) {
+  if (!fits) throw ShapeError(fmt::format("operands of {} do not fit", op));
+}
+
+}  // namespace
+
+std::string CpuBackend::describe() const {
+  const std::int64_t targets = hwy::SupportedTargets();
+  return fmt::format("cpu ({}, {} thread{})", hwy::TargetName(targets & -targets), lanes(),
+                     lanes() == 1 ? "" : "s");
+}
+
+std::size_t CpuBackend::bits_bytes(std::int64_t rows, std::int64_t cols) const {
+  return std::size_t(rows) * std::size_t(words_per_row(cols)) * sizeof(std::uint64_t);
+}
+
+void CpuBackend::upload_bits(std::span<const std::uint8_t> from, Bits to) {
+  require(std::int64_t(from.size()) == to.rows * to.cols, "upload_bits");
+  for (std::int64_t r = 0; r < to.rows; ++r) {
+    std::uint64_t* row = row_words(to, r);
+    std::fill_n(row, words_per_row(to.cols), std::uint64_t(0));
+    for (std::int64_t i = 0; i < to.cols; ++i)
+      row[i / 64] |= std::uint64_t(from[std::size_t(r * to.cols + i)] != 0) << (i % 64);
+  }
+}
+
+void CpuBackend::download_bits(ConstBits from, std::span<std::uint8_t> to) {
+  require(std::int64_t(to.size()) == from.rows * from.cols, "download_bits");
+  for (std::int64_t r = 0; r < from.rows; ++r)
+    for (std::int64_t i = 0; i < from.cols; ++i)
+      to[std::size_t(r * from.cols + i)] = bit_at(row_words(from, r), i);
+}
+
+// A tile's activations should stay in a core's second-level cache (half of 1 MB is taken for them),
+// yet a table look-up needs some hundreds of rows to pay for its tables, and threads need tiles:
+// eight of them unless they become too small. Parts cost a pass over the parameters each, so that
+// a large network on few rows gets fewer.
+Tiling CpuBackend::choose_tiling(const StepShape& shape) const {
+  constexpr std::int64_t kCacheFloats = (512 << 10) / sizeof(float), kFewRows = 240;
+  const std::int64_t M = std::max<std::int64_t>(1, shape.M);
+  const std::int64_t batch = std::max<std::int64_t>(1, shape.batch);
+  const std::int64_t fitting = kCacheFloats / std::max<std::int64_t>(1, shape.row_floats * M);
+  const std::int64_t eighth = (batch + 7) / 8, few = (kFewRows + M - 1) / M;
+  const std::int64_t tile =
+      std::clamp(std::max(few, std::min(eighth, fitting)), std::int64_t(1), batch);
+  const std::int64_t tiles = (batch + tile - 1) / tile;
+  const std::int64_t work = batch * M * shape.row_floats;
+  const std::int64_t affordable = work / std::max<std::int64_t>(1, shape.parameters);
+  return {.tile = tile, .parts = std::clamp<std::int64_t>(std::min(tiles, affordable), 1, 8)};
+}
+
+void CpuBackend::gather(const GatherArgs& p) {
+  cpu::gather(p, key(p.binarize_draw), key(p.noise_draw), clock().first + p.tile.first);
+}
+
+void CpuBackend::multiply(ConstMatrix z, ConstMatrix W, Matrix out, Write write) {
+  blas::multiply(z, W, out, write);
+}
+
+void CpuBackend::multiply(ConstBits z, ConstMatrix W, Matrix out, Write write) {
+  require(z.rows == out.rows && z.cols == W.rows && W.cols == out.cols, "a product with bits");
+  if (lookup_pays(z.rows)) {
+    bit_product(z, W, out, write);
+  } else {
+    blas::multiply(unpacked(z, {nullptr, z.rows}), W, out, write);
+  }
+}
+
+void CpuBackend::multiply_transposed(ConstMatrix g, ConstMatrix W, Matrix out, Write write) {
+  blas::multiply_transposed(g, W, out, write);
+}
+
+void CpuBackend::accumulate_outer(ConstMatrix z, RowSet rows, ConstMatrix g, Matrix gW) {
+  blas::accumulate_outer(rows.all() ? z : gathered(z, rows), g, gW);
+}
+
+void CpuBackend::accumulate_outer(ConstBits z, RowSet rows, ConstMatrix g, Matrix gW) {
+  require(rows.count == g.rows && z.cols == gW.rows && g.cols == gW.cols, "an outer product");
+  if (lookup_pays(z.cols)) {
+    bit_outer_product(z, rows, g, gW);
+  } else {
+    blas::accumulate_outer(unpacked(z, rows), g, gW);
+  }
+}
+
+void CpuBackend::sample_hidden(const Draw& draw, const Tile& tile, ConstMatrix a, const float* b,
+                               Bits s) {
+  cpu::sample_hidden(key(draw), tile, a, b, s);
+}
+
+void CpuBackend::activate(const Tile& tile, ConstMatrix shared, const float* b, Matrix d) {
+  cpu::activate(tile, shared, b, d);
+}
+
+void CpuBackend::output_log_prob(const OutputArgs& p, float* log_w) {
+  cpu::output_log_prob(p, log_w);
+}
+
+void CpuBackend::accumulate_mean_output(const OutputArgs& p, Matrix mean) {
+  cpu::accumulate_mean_output(p, mean);
+}
+
+void CpuBackend::particle_weights(const Tile& tile, const float* log_w, float* w_bar, float* C_hat,
+                                  float* ess) {
+  cpu::particle_weights(tile, log_w, w_bar, C_hat, ess);
+}
+
+void CpuBackend::output_grad(const OutputArgs& p, const float* w_bar, RowSet rows, Matrix g_o) {
+  cpu::output_grad(p, w_bar, rows, g_o);
+}
+
+void CpuBackend::hidden_grad(const HiddenGradArgs& p) { cpu::hidden_grad(p); }
+
+void CpuBackend::deterministic_grad(ConstMatrix d, RowSet rows, Matrix g) {
+  cpu::deterministic_grad(d, rows, g);
+}
+
+void CpuBackend::sum_particles(const Tile& tile, RowSet rows, ConstMatrix g, Matrix out) {
+  cpu::sum_particles(tile, rows, g, out);
+}
+
+void CpuBackend::accumulate_column_sums(ConstMatrix g, float* gb) {
+  cpu::accumulate_column_sums(g, gb);
+}
+
+void CpuBackend::accumulate_baseline(const Tile& tile, ConstMatrix a, const float* b, ConstBits s,
+                                     const float* C_hat, float* sums) {
+  cpu::accumulate_baseline(tile, a, b, s, C_hat, sums);
+}
+
+void CpuBackend::update(const UpdateArgs& p) {
+  constexpr std::int64_t kRange = 8192;  // whole vectors of every instruction set
+  for_each((p.size + kRange - 1) / kRange, [&](std::int64_t item, int) {
+    const std::int64_t first = item * kRange;
+    cpu::update(p, clock().learning_rate, first, std::min(kRange, p.size - first));
+  });
+}
+
+void CpuBackend::update_baseline(const BaselineUpdateArgs& p) {
+  for (std::int64_t i = 0; i < p.size; ++i) {
+    float sum = 0;
+    for (std::int64_t k = 0; k < p.part_count; ++k) sum += p.parts[k * p.part_stride + i];
+    p.averages[i] = moved_average(clock().step == 0, p.averages[i], p.scale * sum, p.decay);
+  }
+}
+
+}  // namespace sfnn

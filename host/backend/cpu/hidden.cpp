@@ -1,0 +1,205 @@
+#include "host/backend/cpu/hidden.hpp"
+
+#include <algorithm>
+
+#include "host/backend/cpu/packed_bits.hpp"
+#include "host/backend/cpu/simd.hpp"
+#include "kernels/baseline.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "host/backend/cpu/hidden.cpp"
+#include "hwy/foreach_target.h"
+// After foreach_target.h, which includes this file once per instruction set.
+#include "host/backend/cpu/simd_math-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace sfnn {
+namespace HWY_NAMESPACE {
+
+std::int64_t source_row(RowSet rows, std::int64_t k) { return rows.all() ? k : rows.index[k]; }
+
+void activate_rows(const Tile& tile, ConstMatrix shared, const float* b, Matrix d) {
+  for (std::int64_t r = 0; r < d.rows; ++r) {
+    float* row = d.data + r * d.cols;
+    const float* z =
+        shared.data ? shared.data + (d.rows == tile.N ? r : r / tile.M) * d.cols : nullptr;
+    for_vectors(d.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
+      const VF a = hn::Add(lanes.load(row + i), lanes.load(b + i));
+      lanes.store(sigmoid_of(z ? hn::Add(a, lanes.load(z + i)) : a), row + i);
+    });
+  }
+}
+
+// g *= sigma'(a + b), Eq. (22); for G2 the weight is 1 and nothing is to be done.
+void path_grad(const HiddenGradArgs& p) {
+  if (p.estimator != Estimator::G3) return;
+  const bool summed = p.a.rows == p.tile.N;
+  const VF one = hn::Set(F32(), 1.0f);
+  for (std::int64_t k = 0; k < p.g.rows; ++k) {
+    float* g = p.g.data + k * p.g.cols;
+    const float* a = p.a.data + (summed ? k : source_row(p.rows, k)) * p.a.cols;
+    for_vectors(p.g.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
+      const VF h = sigmoid_of(hn::Add(lanes.load(a + i), lanes.load(p.b + i)));
+      lanes.store(hn::Mul(lanes.load(g + i), hn::Mul(h, hn::Sub(one, h))), g + i);
+    });
+  }
+}
+
+// beta of units i ..: L_bar for G1, c for G5, else 0.
+template <class Lanes>
+HWY_INLINE VF beta_at(const HiddenGradArgs& p, Lanes lanes, std::int64_t i) {
+  const F32 d;
+  if (p.estimator != Estimator::G1) return hn::Set(d, score_beta(p.estimator, 0.0f, p.c));
+  const VF score2 = lanes.load(p.baseline + i), score2_L = lanes.load(p.baseline + p.a.cols + i);
+  return hn::IfThenElseZero(hn::Gt(score2, hn::Set(d, 1e-8f)), hn::Div(score2_L, score2));
+}
+
+// g = (omega - beta) (h - p), a row a particle
+void score_grad(const HiddenGradArgs& p) {
+  const F32 d;
+  const VF one = hn::Set(d, 1.0f);
+  for (std::int64_t k = 0; k < p.g.rows; ++k) {
+    const std::int64_t r = source_row(p.rows, k);
+    const float* a = p.a.data + r * p.a.cols;
+    const std::uint64_t* s = row_words(p.s, r);
+    float* g = p.g.data + k * p.g.cols;
+    const VF omega = hn::Set(d, score_omega(p.estimator, p.w_bar[r], p.C_hat[r / p.tile.M]));
+    for_vectors(p.g.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
+      const VF h = hn::IfThenElseZero(mask_at(s, i), one);
+      const VF score = hn::Sub(h, sigmoid_of(hn::Add(lanes.load(a + i), lanes.load(p.b + i))));
+      lanes.store(hn::Mul(hn::Sub(omega, beta_at(p, lanes, i)), score), g + i);
+    });
+  }
+}
+
+// The same summed over the particles of an example, which share a: see kernels/hidden_grad.hpp.
+void summed_score_grad(const HiddenGradArgs& p) {
+  const F32 d;
+  const std::int64_t M = p.tile.M;
+  for (std::int64_t n = 0; n < p.g.rows; ++n) {
+    const auto omega = [&](std::int64_t m) {
+      return score_omega(p.estimator, p.w_bar[n * M + m], p.C_hat[n]);
+    };
+    float omega_sum = 0;
+    for (std::int64_t m = 0; m < M; ++m) omega_sum += omega(m);
+    const float* a = p.a.data + n * p.a.cols;
+    float* g = p.g.data + n * p.g.cols;
+    for_vectors(p.g.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
+      VF omega_h = hn::Zero(d), h = hn::Zero(d);
+      for (std::int64_t m = 0; m < M; ++m) {
+        const auto fired = mask_at(row_words(p.s, n * M + m), i);
+        omega_h = hn::Add(omega_h, hn::IfThenElseZero(fired, hn::Set(d, omega(m))));
+        h = hn::Add(h, hn::IfThenElseZero(fired, hn::Set(d, 1.0f)));
+      }
+      const VF beta = beta_at(p, lanes, i);
+      const VF prob = sigmoid_of(hn::Add(lanes.load(a + i), lanes.load(p.b + i)));
+      const VF weight = hn::NegMulAdd(hn::Set(d, float(M)), beta, hn::Set(d, omega_sum));
+      lanes.store(hn::NegMulAdd(prob, weight, hn::NegMulAdd(beta, h, omega_h)), g + i);
+    });
+  }
+}
+
+void sigmoid_grad(ConstMatrix d, RowSet rows, Matrix g) {
+  const VF one = hn::Set(F32(), 1.0f);
+  for (std::int64_t k = 0; k < g.rows; ++k) {
+    const float* from = d.data + source_row(rows, k) * d.cols;
+    float* to = g.data + k * g.cols;
+    for_vectors(g.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
+      const VF value = lanes.load(from + i);
+      lanes.store(hn::Mul(lanes.load(to + i), hn::Mul(value, hn::Sub(one, value))), to + i);
+    });
+  }
+}
+
+void add_row(const float* from, std::int64_t count, float* to) {
+  for_vectors(count, [&](auto lanes, std::int64_t i) HWY_ATTR {
+    lanes.store(hn::Add(lanes.load(to + i), lanes.load(from + i)), to + i);
+  });
+}
+
+void particle_sums(const Tile& tile, RowSet rows, ConstMatrix g, Matrix out) {
+  std::fill_n(out.data, out.size(), 0.0f);
+  for (std::int64_t k = 0; k < rows.count; ++k)
+    add_row(g.data + k * g.cols, g.cols, out.data + source_row(rows, k) / tile.M * out.cols);
+}
+
+void column_sums(ConstMatrix g, float* gb) {
+  for_vectors(g.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
+    VF sum = lanes.load(gb + i);
+    for (std::int64_t k = 0; k < g.rows; ++k)
+      sum = hn::Add(sum, lanes.load(g.data + k * g.cols + i));
+    lanes.store(sum, gb + i);
+  });
+}
+
+// Eq. (18): the sums behind E[score^2] and E[score^2 L], L = C_hat.
+void baseline_sums(const Tile& tile, ConstMatrix a, const float* b, ConstBits s, const float* C_hat,
+                   float* sums) {
+  const F32 d;
+  const bool shared = a.rows == tile.N;
+  for_vectors(s.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
+    const VF bias = lanes.load(b + i);
+    VF score2 = lanes.load(sums + i), score2_L = lanes.load(sums + s.cols + i);
+    VF prob = hn::Zero(d);
+    for (std::int64_t r = 0; r < tile.rows(); ++r) {
+      const std::int64_t n = r / tile.M;
+      if (!shared || r % tile.M == 0)
+        prob = sigmoid_of(hn::Add(lanes.load(a.data + (shared ? n : r) * a.cols + i), bias));
+      const VF h = hn::IfThenElseZero(mask_at(row_words(s, r), i), hn::Set(d, 1.0f));
+      const VF score = hn::Sub(h, prob), square = hn::Mul(score, score);
+      score2 = hn::Add(score2, square);
+      score2_L = hn::MulAdd(square, hn::Set(d, C_hat[n]), score2_L);
+    }
+    lanes.store(score2, sums + i);
+    lanes.store(score2_L, sums + s.cols + i);
+  });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace sfnn
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace sfnn {
+HWY_EXPORT(activate_rows);
+HWY_EXPORT(path_grad);
+HWY_EXPORT(score_grad);
+HWY_EXPORT(summed_score_grad);
+HWY_EXPORT(sigmoid_grad);
+HWY_EXPORT(particle_sums);
+HWY_EXPORT(column_sums);
+HWY_EXPORT(baseline_sums);
+
+void cpu::activate(const Tile& tile, ConstMatrix shared, const float* b, Matrix d) {
+  HWY_DYNAMIC_DISPATCH(activate_rows)(tile, shared, b, d);
+}
+
+void cpu::hidden_grad(const HiddenGradArgs& p) {
+  if (p.estimator == Estimator::G2 || p.estimator == Estimator::G3) {
+    HWY_DYNAMIC_DISPATCH(path_grad)(p);
+  } else if (p.a.rows == p.tile.N) {
+    HWY_DYNAMIC_DISPATCH(summed_score_grad)(p);
+  } else {
+    HWY_DYNAMIC_DISPATCH(score_grad)(p);
+  }
+}
+
+void cpu::deterministic_grad(ConstMatrix d, RowSet rows, Matrix g) {
+  HWY_DYNAMIC_DISPATCH(sigmoid_grad)(d, rows, g);
+}
+
+void cpu::sum_particles(const Tile& tile, RowSet rows, ConstMatrix g, Matrix out) {
+  HWY_DYNAMIC_DISPATCH(particle_sums)(tile, rows, g, out);
+}
+
+void cpu::accumulate_column_sums(ConstMatrix g, float* gb) {
+  HWY_DYNAMIC_DISPATCH(column_sums)(g, gb);
+}
+
+void cpu::accumulate_baseline(const Tile& tile, ConstMatrix a, const float* b, ConstBits s,
+                              const float* C_hat, float* sums) {
+  HWY_DYNAMIC_DISPATCH(baseline_sums)(tile, a, b, s, C_hat, sums);
+}
+
+}  // namespace sfnn
+#endif  // HWY_ONCE

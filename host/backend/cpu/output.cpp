@@ -1,0 +1,197 @@
+#include "host/backend/cpu/output.hpp"
+
+#include <cmath>
+
+#include "host/backend/cpu/simd.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "host/backend/cpu/output.cpp"
+#include "hwy/foreach_target.h"
+// After foreach_target.h, which includes this file once per instruction set.
+#include "host/backend/cpu/simd_math-inl.hpp"
+#include "hwy/contrib/math/math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace sfnn {
+namespace HWY_NAMESPACE {
+
+float sum_of(VF v) { return hn::GetLane(hn::SumOfLanes(F32(), v)); }
+
+const float* target_of(const OutputArgs& p, std::int64_t r) {
+  return p.y.data + (p.o.rows == p.tile.N ? r : r / p.tile.M) * p.y.cols;
+}
+
+// Eq. (2) (3): sum_i y_i o_i - softplus(o_i), softplus(o) = max(o, 0) + log(1 + exp(-|o|)). The
+// logarithm of a product serves 64 elements: factors lie in [1, 2], so their product cannot
+// overflow.
+float bernoulli_log_prob(const float* o, const float* c, const float* y, std::int64_t D) {
+  const F32 d;
+  const VF one = hn::Set(d, 1.0f);
+  VF linear = hn::Zero(d), logs = hn::Zero(d), product = one;
+  int factors = 0;
+  for_vectors(D, [&](auto lanes, std::int64_t i) HWY_ATTR {
+    const VF oc = hn::Add(lanes.load(o + i), lanes.load(c + i));
+    linear = hn::Add(linear, hn::MulSub(lanes.load(y + i), oc, hn::Max(oc, hn::Zero(d))));
+    const VF factor = hn::Add(one, exp_of(hn::Neg(hn::Abs(oc))));
+    product = hn::Mul(product, lanes.or_else(factor, one));
+    if (++factors == 64) {
+      logs = hn::Add(logs, hn::Log(d, product));
+      product = one;
+      factors = 0;
+    }
+  });
+  return sum_of(linear) - sum_of(hn::Add(logs, hn::Log(d, product)));
+}
+
+float gaussian_log_prob(const float* o, const float* c, const float* y, std::int64_t D) {
+  VF squares = hn::Zero(F32());
+  for_vectors(D, [&](auto lanes, std::int64_t i) HWY_ATTR {
+    const VF residual = hn::Sub(lanes.load(y + i), hn::Add(lanes.load(o + i), lanes.load(c + i)));
+    squares = hn::MulAdd(residual, residual, squares);
+  });
+  return float(-0.5 * (double(sum_of(squares)) + double(D) * kLogTwoPi));
+}
+
+// max_i v_i and sum_i exp(v_i - max), v = o + c; c may be null.
+struct MaxAndSum {
+  float max, sum;
+
+  float log_sum_exp() const { return max + std::log(sum); }
+};
+
+MaxAndSum max_and_sum(const float* o, const float* c, std::int64_t D) {
+  const F32 d;
+  const VF lowest = hn::Set(d, -INFINITY);
+  const auto value = [&](auto lanes, std::int64_t i) HWY_ATTR {
+    const VF v = lanes.load(o + i);
+    return lanes.or_else(c ? hn::Add(v, lanes.load(c + i)) : v, lowest);
+  };
+  VF max = lowest;
+  for_vectors(D, [&](auto lanes, std::int64_t i) HWY_ATTR { max = hn::Max(max, value(lanes, i)); });
+  max = hn::MaxOfLanes(d, max);
+  VF sum = hn::Zero(d);
+  for_vectors(D, [&](auto lanes, std::int64_t i)
+                     HWY_ATTR { sum = hn::Add(sum, exp_of(hn::Sub(value(lanes, i), max))); });
+  return {hn::GetLane(max), sum_of(sum)};
+}
+
+void log_prob(const OutputArgs& p, float* log_w) {
+  const std::int64_t D = p.o.cols;
+  for (std::int64_t r = 0; r < p.o.rows; ++r) {
+    const float* o = p.o.data + r * D;
+    const float* y = target_of(p, r);
+    switch (p.output) {
+      case Output::bernoulli:
+        log_w[r] = bernoulli_log_prob(o, p.c, y, D);
+        break;
+      case Output::gaussian:
+        log_w[r] = gaussian_log_prob(o, p.c, y, D);
+        break;
+      case Output::softmax: {
+        const auto k = std::int64_t(y[0]);
+        log_w[r] = o[k] + p.c[k] - max_and_sum(o, p.c, D).log_sum_exp();
+        break;
+      }
+    }
+  }
+}
+
+// use(lanes, i, E[y_i | o]) for the vectors of a row.
+template <class Use>
+HWY_INLINE void for_means(Output output, const float* o, const float* c, std::int64_t D,
+                          const Use& use) {
+  const auto value = [&](auto lanes, std::int64_t i)
+                         HWY_ATTR { return hn::Add(lanes.load(o + i), lanes.load(c + i)); };
+  switch (output) {
+    case Output::bernoulli:
+      for_vectors(D, [&](auto lanes, std::int64_t i)
+                         HWY_ATTR { use(lanes, i, sigmoid_of(value(lanes, i))); });
+      break;
+    case Output::gaussian:
+      for_vectors(D, [&](auto lanes, std::int64_t i) HWY_ATTR { use(lanes, i, value(lanes, i)); });
+      break;
+    case Output::softmax: {
+      const VF lse = hn::Set(F32(), max_and_sum(o, c, D).log_sum_exp());
+      for_vectors(D, [&](auto lanes, std::int64_t i)
+                         HWY_ATTR { use(lanes, i, exp_of(hn::Sub(value(lanes, i), lse))); });
+      break;
+    }
+  }
+}
+
+void mean_output(const OutputArgs& p, Matrix mean) {
+  for (std::int64_t r = 0; r < p.o.rows; ++r) {
+    float* out = mean.data + (p.o.rows == p.tile.N ? r : r / p.tile.M) * mean.cols;
+    for_means(p.output, p.o.data + r * p.o.cols, p.c, p.o.cols,
+              [&](auto lanes, std::int64_t i, VF value)
+                  HWY_ATTR { lanes.store(hn::Add(lanes.load(out + i), value), out + i); });
+  }
+}
+
+// Eq. (15) (16): g_o = w_bar (t - E[y | o])
+void grad(const OutputArgs& p, const float* w_bar, RowSet rows, Matrix g_o) {
+  for (std::int64_t k = 0; k < rows.count; ++k) {
+    const std::int64_t r = rows.all() ? k : rows.index[k];
+    const float weight = w_bar ? w_bar[r] : 1.0f;
+    const VF w = hn::Set(F32(), weight);
+    const float* y = target_of(p, r);
+    float* g = g_o.data + k * g_o.cols;
+    const bool one_hot = p.output == Output::softmax;
+    for_means(p.output, p.o.data + r * p.o.cols, p.c, p.o.cols,
+              [&](auto lanes, std::int64_t i, VF mean) HWY_ATTR {
+                const VF residual = one_hot ? hn::Neg(mean) : hn::Sub(lanes.load(y + i), mean);
+                lanes.store(hn::Mul(w, residual), g + i);
+              });
+    if (one_hot) g[std::int64_t(y[0])] += weight;
+  }
+}
+
+void weights(const Tile& tile, const float* log_w, float* w_bar, float* C_hat, float* ess) {
+  const F32 d;
+  for (std::int64_t n = 0; n < tile.N; ++n) {
+    const float* row = log_w + n * tile.M;
+    float* w = w_bar + n * tile.M;
+    const MaxAndSum total = max_and_sum(row, nullptr, tile.M);
+    const VF max = hn::Set(d, total.max), sum = hn::Set(d, total.sum);
+    VF squares = hn::Zero(d);
+    for_vectors(tile.M, [&](auto lanes, std::int64_t i) HWY_ATTR {
+      const VF value = hn::Div(exp_of(hn::Sub(lanes.load(row + i), max)), sum);
+      lanes.store(value, w + i);
+      const VF present = lanes.or_else(value, hn::Zero(d));
+      squares = hn::MulAdd(present, present, squares);
+    });
+    C_hat[n] = total.log_sum_exp() - std::log(float(tile.M));
+    ess[n] = 1.0f / sum_of(squares);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace sfnn
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace sfnn {
+HWY_EXPORT(log_prob);
+HWY_EXPORT(mean_output);
+HWY_EXPORT(grad);
+HWY_EXPORT(weights);
+
+void cpu::output_log_prob(const OutputArgs& p, float* log_w) {
+  HWY_DYNAMIC_DISPATCH(log_prob)(p, log_w);
+}
+
+void cpu::accumulate_mean_output(const OutputArgs& p, Matrix mean) {
+  HWY_DYNAMIC_DISPATCH(mean_output)(p, mean);
+}
+
+void cpu::output_grad(const OutputArgs& p, const float* w_bar, RowSet rows, Matrix g_o) {
+  HWY_DYNAMIC_DISPATCH(grad)(p, w_bar, rows, g_o);
+}
+
+void cpu::particle_weights(const Tile& tile, const float* log_w, float* w_bar, float* C_hat,
+                           float* ess) {
+  HWY_DYNAMIC_DISPATCH(weights)(tile, log_w, w_bar, C_hat, ess);
+}
+
+}  // namespace sfnn
+#endif  // HWY_ONCE
