@@ -17,7 +17,7 @@ Config demo_config() {
   config.train.estimator = Estimator::G3;
   config.train.particles = 20;
   config.train.epochs = 30;
-  config.train.learning_rate = 0.1;
+  config.train.learning_rate = 0.03;
   return config;
 }
 

@@ -49,6 +49,7 @@ struct DataSet {
   std::vector<float>
       x_mean;  // of the training inputs, taken off x; empty: inputs are used as they are
   ImageShape x_image, y_image;
+  bool y_below_x = false;  // halves: y continues the picture of x downwards
 };
 
 // How to make one; the config's [data] table.

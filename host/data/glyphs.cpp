@@ -166,6 +166,7 @@ DataSet load_glyphs(const DataOptions& options, const std::string& task_name) {
   data.output = task == GlyphTask::classes ? Output::softmax : Output::bernoulli;
   data.x_image = {data.D_in / kGlyphSide, kGlyphSide};
   if (task != GlyphTask::classes) data.y_image = data.x_image;
+  data.y_below_x = task == GlyphTask::halves;
   return data;
 }
 

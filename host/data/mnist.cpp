@@ -112,6 +112,7 @@ DataSet load_halves(const DataOptions& options) {
   data.output = Output::bernoulli;
   data.x_image = {train.height / 2, train.width};
   data.y_image = {train.height - train.height / 2, train.width};
+  data.y_below_x = true;
   return data;
 }
 
