@@ -65,6 +65,8 @@ struct BadFile {
   Bytes bytes;
   std::size_t rank;
   const char* reason;
+
+  friend void PrintTo(const BadFile& file, std::ostream* out) { *out << file.name; }
 };
 
 class BadIdx : public testing::TestWithParam<BadFile> {};
