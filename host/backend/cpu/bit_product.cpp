@@ -230,7 +230,9 @@ void bit_outer_product(ConstBits z, RowSet rows, ConstMatrix g, Matrix gW) {
   if (count == 0 || K == 0) return;
   const auto transpose = HWY_DYNAMIC_DISPATCH(transpose_bits);
   const Chunks chunks(count);
-  std::uint64_t* words = scratch.words.room(std::size_t(chunks.count * K));
+  // Room for all rows: how many are selected changes from step to step.
+  std::uint64_t* words = scratch.words.room(std::size_t(Chunks(z.rows).count * K));
+  scratch.edge.room(std::size_t((z.rows + K) * kColumns));
   for (std::int64_t k = 0; k < chunks.count; ++k) {
     const std::int64_t first = chunks.first_input(k);
     const std::int64_t end = std::min(count, first + chunks.group_count(k) * kGroup);

@@ -20,13 +20,14 @@
 namespace sfnn {
 namespace {
 
-// Rows of z as floats, for dense products with a few of them.
+// Rows of z as floats, for dense products with some of them. There is room for all: how many are
+// selected changes from step to step.
 thread_local GrowingBuffer<float> dense_rows;
 
 std::int64_t source_row(RowSet rows, std::int64_t k) { return rows.all() ? k : rows.index[k]; }
 
 ConstMatrix unpacked(ConstBits z, RowSet rows) {
-  float* out = dense_rows.room(std::size_t(rows.count * z.cols));
+  float* out = dense_rows.room(std::size_t(z.rows * z.cols));
   for (std::int64_t k = 0; k < rows.count; ++k) {
     const std::uint64_t* row = row_words(z, source_row(rows, k));
     for (std::int64_t i = 0; i < z.cols; ++i) out[k * z.cols + i] = float(bit_at(row, i));
@@ -35,7 +36,7 @@ ConstMatrix unpacked(ConstBits z, RowSet rows) {
 }
 
 ConstMatrix gathered(ConstMatrix z, RowSet rows) {
-  float* out = dense_rows.room(std::size_t(rows.count * z.cols));
+  float* out = dense_rows.room(std::size_t(z.rows * z.cols));
   for (std::int64_t k = 0; k < rows.count; ++k)
     std::copy_n(z.data + rows.index[k] * z.cols, z.cols, out + k * z.cols);
   return {out, rows.count, z.cols};
