@@ -128,7 +128,7 @@ double trained_p(Estimator id, std::int64_t M, std::int64_t steps, double learni
   double sum_p = 0;
   for (std::int64_t step = 0; step < steps; ++step) {
     trainer.train_step();
-    TrainState state = trainer.state();
+    TrainerState state = trainer.state();
     const float b = state.params[kBias], velocity = state.velocity[kBias];
     state.params.assign(start.begin(), start.end());
     state.velocity.assign(start.size(), 0.0f);

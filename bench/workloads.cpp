@@ -1,0 +1,113 @@
+#include "bench/workloads.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "host/backend/backend.hpp"
+#include "host/backend/error.hpp"
+#include "host/io/safetensors.hpp"
+
+namespace sfnn::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool have(const char* folder) {
+  const char* root = std::getenv("SFNN_DATA");
+  return root && fs::exists(fs::path(root) / folder);
+}
+
+// The real data set, or the built-in one where its files are absent.
+DataOptions real_or(const char* set, const char* task, const char* stand_in_task,
+                    Workload& workload) {
+  DataOptions options;
+  const bool real = have(set);
+  options.set = real ? set : "glyphs";
+  options.task = real ? task : stand_in_task;
+  options.limit = real && std::string(task) == "faces" ? 0 : 10000;
+  workload.data_note = real ? fmt::format("{} {}", set, task)
+                            : fmt::format("glyphs {} standing in for {}", stand_in_task, set);
+  return options;
+}
+
+Workload describe(int number) {
+  Workload w;
+  w.name = fmt::format("w{}", number);
+  w.options = {.estimator = number == 2 ? Estimator::G5 : Estimator::G3,
+               .particles = number == 5 ? 50 : 20,
+               .epochs = 2,
+               .learning_rate = 0.1};
+  const auto layers = [&](std::int64_t width, int depth) {
+    return std::vector<LayerSpec>(depth, LayerSpec{.n_s = width});
+  };
+  DataOptions data;
+  switch (number) {
+    case 1:
+    case 2:
+    case 6:
+      data = real_or("mnist", "halves", "halves", w);
+      w.spec.hidden = layers(200, 2);
+      break;
+    case 3:
+      data = real_or("mnist", "classes", "classes", w);
+      data.center = true;
+      w.spec.hidden = layers(200, 2);
+      w.options.learning_rate = 0.3;
+      break;
+    case 4:
+      data = real_or("faces/att", "faces", "denoise", w);
+      w.spec.hidden = layers(200, 2);
+      w.options.epochs = 100;  // of 3 steps
+      w.options.learning_rate = 0.003;
+      break;
+    case 5:
+      data.set = "glyphs";
+      data.task = "denoise";
+      data.limit = 2000;
+      w.data_note = "glyphs denoise";
+      w.spec.hidden = layers(1024, 3);
+      w.options.learning_rate = 0.03;
+      break;
+    default:
+      throw Error("there is no such workload");
+  }
+  w.data = load_data(data);
+  if (number == 4 && w.data.output != Output::gaussian) {
+    w.data.output = Output::gaussian;  // the stand-in's pixels read as real numbers
+    w.options.epochs = 3;
+  }
+  w.spec.D_in = w.data.D_in;
+  w.spec.D_out = w.data.D_out;
+  w.spec.output = w.data.output;
+  w.evaluation = number == 6;
+  w.title = number == 6
+                ? fmt::format("C_hat_100 of {}, {} examples", to_string(w.spec), w.evaluated)
+                : fmt::format("{}, M {}, batch {}, {}", to_string(w.spec), w.options.particles,
+                              w.options.batch, info(w.options.estimator).name);
+  return w;
+}
+
+}  // namespace
+
+Workload make_workload(int number, const fs::path& cache, int threads) {
+  Workload w = describe(number);
+  const fs::path file = cache / fmt::format("{}-{}.safetensors", w.name, w.data.name);
+  const std::int64_t size = ParamLayout(w.spec).size;
+  if (fs::exists(file)) {
+    TensorFile saved = read_safetensors(file);
+    if (saved.tensors.size() == 1 && std::int64_t(saved.tensors[0].values.size()) == size) {
+      w.params = std::move(saved.tensors[0].values);
+      return w;
+    }
+  }
+  const auto backend = make_backend({.device = "cpu", .threads = threads});
+  Trainer trainer(*backend, w.spec, w.options, w.data);
+  while (trainer.step() < trainer.total_steps()) trainer.train_step();
+  w.params = trainer.state().params;
+  fs::create_directories(cache);
+  write_safetensors(file, {.tensors = {{.name = "params", .shape = {size}, .values = w.params}}});
+  return w;
+}
+
+}  // namespace sfnn::bench

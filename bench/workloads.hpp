@@ -1,0 +1,29 @@
+// The six workloads of the step benchmark, each with a network that has been trained a little: how
+// peaked the responsibilities are decides what a step costs.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "host/data/dataset.hpp"
+#include "host/train/trainer.hpp"
+
+namespace sfnn::bench {
+
+struct Workload {
+  std::string name, title;
+  bool evaluation = false;  // C_hat_100 of `evaluated` test examples instead of a training step
+  std::int64_t evaluated = 1000;
+  std::string data_note;  // which data, and a stand-in where the real ones are absent
+  DataSet data;
+  NetworkSpec spec;
+  TrainOptions options;       // of the step that is timed
+  std::vector<float> params;  // trained
+};
+
+// Trains the network, or takes it from the cache.
+Workload make_workload(int number, const std::filesystem::path& cache, int threads);
+constexpr int kWorkloads = 6;
+
+}  // namespace sfnn::bench

@@ -1,0 +1,231 @@
+// The program as a user meets it: commands, files, exit codes, what it says when something is
+// wrong.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "host/io/checkpoint.hpp"
+#include "host/io/metrics.hpp"
+#include "host/io/run_directory.hpp"
+
+namespace sfnn {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Program : public testing::Test {
+ protected:
+  Program() {
+    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+    directory_ = fs::temp_directory_path() /
+                 ("sfnn-" + std::string(info->name()) + "-" + std::to_string(getpid()));
+    fs::remove_all(directory_);
+    fs::create_directories(directory_);
+  }
+  ~Program() override { fs::remove_all(directory_); }
+
+  struct Result {
+    int code;
+    std::string out;  // stdout and stderr
+  };
+  Result run(const std::string& arguments, const std::string& environment = "") {
+    const std::string command = "cd '" + directory_.string() + "' && " + environment +
+                                " '" SFNN_PROGRAM "' " + arguments + " 2>&1";
+    FILE* pipe = popen(command.c_str(), "r");
+    std::string out;
+    std::array<char, 4096> buffer;
+    while (const std::size_t n = fread(buffer.data(), 1, buffer.size(), pipe))
+      out.append(buffer.data(), n);
+    const int status = pclose(pipe);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), out};
+  }
+  Checkpoint newest(const std::string& run) {
+    return open_checkpoint(directory_ / run, /*best=*/false, [](const std::string&) {});
+  }
+
+  fs::path directory_;
+  const std::string small_ =
+      "--set data.limit=400 --set data.valid=100 --set data.test_limit=60 --set net.hidden=20s,10s "
+      "--set train.particles=4 --set eval.particles=10 --threads 2 ";
+};
+
+TEST_F(Program, TrainsEvaluatesAndDraws) {
+  const Result train = run("train " + small_ + "--set train.epochs=3 --out first");
+  ASSERT_EQ(train.code, 0) << train.out;
+  const auto lines = read_metrics(directory_ / "first/metrics.jsonl");
+  ASSERT_EQ(lines.size(), 3u);
+  for (const auto& line : lines) {
+    for (const char* key :
+         {"epoch", "train_c_hat", "valid_nll", "learning_rate", "seconds", "effective_particles"}) {
+      EXPECT_TRUE(line.contains(key) && line[key].is_number()) << key;
+    }
+    EXPECT_EQ(line.contains("test_nll"), &line == &lines.back());
+  }
+  EXPECT_LT(lines[2]["valid_nll"], lines[0]["valid_nll"]);
+  EXPECT_TRUE(fs::exists(directory_ / "first/config.toml"));
+  EXPECT_TRUE(fs::exists(directory_ / "first/samples.png"));
+  EXPECT_TRUE(fs::exists(directory_ / "first/checkpoints/best.safetensors"));
+
+  const Result eval = run("eval first --curve curve.csv");
+  ASSERT_EQ(eval.code, 0) << eval.out;
+  std::ostringstream nll;
+  nll.precision(4);
+  nll << std::fixed << double(lines[2]["test_nll"]);
+  EXPECT_NE(eval.out.find("test NLL             " + nll.str()), std::string::npos)
+      << eval.out << nll.str();
+  std::ifstream curve(directory_ / "curve.csv");
+  std::string line;
+  int count = 0;
+  while (std::getline(curve, line)) ++count;
+  EXPECT_EQ(count, 1 + 10);
+
+  const Result sample = run("sample first --rows 3 --samples 4 --out grid.png");
+  ASSERT_EQ(sample.code, 0) << sample.out;
+  EXPECT_GT(fs::file_size(directory_ / "grid.png"), 500u);
+}
+
+TEST_F(Program, SameSeedSameWeightsForAnyNumberOfThreads) {
+  ASSERT_EQ(run("train " + small_ + "--set train.epochs=2 --out a").code, 0);
+  ASSERT_EQ(run("train " + small_ + "--set train.epochs=2 --out b --threads 1").code, 0);
+  ASSERT_EQ(run("train " + small_ + "--set train.epochs=2 --set seed=2 --out c").code, 0);
+  EXPECT_EQ(newest("a").params, newest("b").params);
+  EXPECT_NE(newest("a").params, newest("c").params);
+}
+
+TEST_F(Program, EveryNetworkOfThePaperTrains) {
+  const std::string common =
+      "--set data.limit=200 --set data.test_limit=40 --set train.epochs=1 --set eval.particles=5 ";
+  int number = 0;
+  for (const char* network :
+       {"--set net.hidden=20d,10d", "--set net.hidden=20d,10d --set eval.as_stochastic=true",
+        "--set net.hidden=4s+16d,4s+16d --set train.estimator=G4",
+        "--set net.hidden=4n+16d,4n+16d --set train.particles=1",
+        "--set data.task=classes --set data.center=true --set data.noise=0.4 --set "
+        "train.estimator=G1",
+        "--set train.estimator=G2 --set train.particles=1",
+        "--set train.estimator=G5 --set train.c=0"}) {
+    const Result result = run("train " + common + network + " --out run" + std::to_string(number));
+    EXPECT_EQ(result.code, 0) << network << "\n" << result.out;
+    const auto lines =
+        read_metrics(directory_ / ("run" + std::to_string(number++)) / "metrics.jsonl");
+    ASSERT_EQ(lines.size(), 1u);
+    EXPECT_TRUE(lines[0]["test_nll"].is_number());
+    EXPECT_EQ(lines[0].contains("test_error"),
+              std::string(network).find("classes") != std::string::npos);
+  }
+}
+
+TEST_F(Program, AStoppedRunResumesBitForBit) {
+  const std::string options =
+      small_ + "--set train.epochs=40 --set train.batch=10 --set train.estimator=G1 ";
+  ASSERT_EQ(run("train " + options + "--out whole").code, 0);
+  // In the background; stopped a moment after it has begun to save.
+  const Result stopped =
+      run("train " + options +
+          "--out halves & pid=$!; while [ ! -e halves/checkpoints/latest ]; do sleep 0.01; done; "
+          "kill -TERM $pid; wait $pid; exit $?; true");
+  EXPECT_EQ(stopped.code, 3) << stopped.out;
+  ASSERT_LT(newest("halves").state.step, newest("whole").state.step)
+      << "the run ended before it could be stopped";
+  const Result resumed = run("train " + options + "--out halves --resume");
+  ASSERT_EQ(resumed.code, 0) << resumed.out;
+  EXPECT_EQ(newest("halves").params, newest("whole").params);
+  EXPECT_EQ(newest("halves").velocity, newest("whole").velocity);
+  EXPECT_EQ(newest("halves").baseline, newest("whole").baseline);
+  const auto a = read_metrics(directory_ / "whole/metrics.jsonl"),
+             b = read_metrics(directory_ / "halves/metrics.jsonl");
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i]["train_c_hat"], b[i]["train_c_hat"]);
+  EXPECT_EQ(a.back()["test_nll"], b.back()["test_nll"]);
+  // A finished run has nothing left to do.
+  EXPECT_EQ(run("train " + options + "--out halves --resume").code, 0);
+}
+
+TEST_F(Program, ARunIsNeverOverwritten) {
+  ASSERT_EQ(run("train " + small_ + "--set train.epochs=1 --out here").code, 0);
+  const auto before = newest("here").params;
+  const Result same = run("train " + small_ + "--set train.epochs=1 --out here");
+  EXPECT_EQ(same.code, 2);
+  EXPECT_NE(same.out.find("--resume"), std::string::npos) << same.out;
+  const Result other = run("train " + small_ + "--set train.epochs=2 --out here --resume");
+  EXPECT_EQ(other.code, 2);
+  EXPECT_NE(other.out.find("train.epochs"), std::string::npos) << other.out;
+  EXPECT_EQ(newest("here").params, before);
+}
+
+TEST_F(Program, DryRunPrintsThePlanAndLeavesNothing) {
+  const Result result = run("train --dry-run --set net.hidden=200s,200s --out none");
+  EXPECT_EQ(result.code, 0) << result.out;
+  // 392*200 + 200 + 200*200 + 200 + 200*392 + 392
+  EXPECT_NE(result.out.find("parameters   197592"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("memory"), std::string::npos);
+  EXPECT_FALSE(fs::exists(directory_ / "none"));
+}
+
+struct BadCall {
+  const char* arguments;
+  int code;
+  const char* says;
+};
+
+TEST_F(Program, BadInputGetsOneSentenceAndItsExitCode) {
+  std::ofstream(directory_ / "bad.toml") << "[train]\nepoch = 3\n";
+  for (const BadCall& call : std::initializer_list<BadCall>{
+           {"train --set train.epoch=3", 2, "train.epochs"},
+           {"train --config bad.toml", 2, "train.epoch"},
+           {"train --config missing.toml", 2, "missing.toml"},
+           {"train --set train.estimator=G9", 2, "G9"},
+           {"train --set train.estimator=G5 --set train.particles=1", 2, "gradient would be zero"},
+           {"train --set train.estimator=G4 --set train.particles=1", 2, "its own draw"},
+           {"train --set net.hidden=20x", 2, "20x"},
+           {"train --set data.set=mnist --data nowhere", 1, "nowhere"},
+           {"train --set data.task=faces", 2, "faces"},
+           {"train --device tpu", 2, "tpu"},
+           {"train --threads -1", 2, "threads"},
+           {"eval nowhere", 1, "nowhere"},
+           {"sample nowhere", 1, "nowhere"},
+           {"fly", 2, "fly"}}) {
+    const Result result = run(call.arguments, "env -u SFNN_DATA");
+    EXPECT_EQ(result.code, call.code) << call.arguments << "\n" << result.out;
+    EXPECT_NE(result.out.find(call.says), std::string::npos) << call.arguments << "\n"
+                                                             << result.out;
+    EXPECT_FALSE(fs::exists(directory_ / "runs")) << call.arguments;
+  }
+}
+
+TEST_F(Program, ADamagedCheckpointIsPassedOverForTheOneBefore) {
+  ASSERT_EQ(run("train " + small_ + "--set train.epochs=3 --out here").code, 0);
+  fs::path newest_file;
+  for (const auto& entry : fs::directory_iterator(directory_ / "here/checkpoints")) {
+    if (entry.path().filename().string().starts_with("step-"))
+      newest_file = std::max(newest_file, entry.path());
+  }
+  const std::int64_t step = newest("here").state.step;
+  fs::resize_file(newest_file, fs::file_size(newest_file) - 7);
+  const Result eval = run("eval here");
+  EXPECT_EQ(eval.code, 0) << eval.out;
+  EXPECT_NE(eval.out.find("passed over"), std::string::npos) << eval.out;
+  EXPECT_LT(newest("here").state.step, step);
+}
+
+TEST_F(Program, HelpListsTheConfigKeys) {
+  const Result result = run("train --help");
+  EXPECT_EQ(result.code, 0);
+  for (const char* key :
+       {"train.learning_rate", "data.binarize", "net.hidden", "eval.particles", "--resume"}) {
+    EXPECT_NE(result.out.find(key), std::string::npos) << key;
+  }
+}
+
+}  // namespace
+}  // namespace sfnn

@@ -1,0 +1,225 @@
+// The loop around the pass: determinism, resume, schedule, the update itself.
+#include "host/train/trainer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "host/backend/error.hpp"
+#include "tests/support/compare.hpp"
+#include "tests/support/count_allocations.hpp"
+#include "tests/support/networks.hpp"
+#include "tests/support/small_data.hpp"
+
+namespace sfnn {
+namespace {
+
+std::unique_ptr<Backend> cpu(int threads = 1, bool plain = false) {
+  return make_backend({.device = "cpu", .plain = plain, .threads = threads});
+}
+
+struct Case {
+  const char* name;
+  NetworkSpec spec;
+  TrainOptions options;
+};
+
+std::vector<Case> cases() {
+  const TrainOptions options{
+      .seed = 3, .particles = 5, .batch = 16, .epochs = 3, .learning_rate = 0.05, .tiling = {3, 3}};
+  const auto with = [&](Estimator e, double noise = 0) {
+    TrainOptions changed = options;
+    changed.estimator = e;
+    changed.noise = noise;
+    return changed;
+  };
+  return {{"g1", network(7, {"9s", "6s"}, 5, Output::bernoulli), with(Estimator::G1)},
+          {"g2", network(7, {"9s", "6s"}, 5, Output::bernoulli), with(Estimator::G2)},
+          {"g3", network(7, {"70s", "33s"}, 5, Output::softmax), with(Estimator::G3, 0.4)},
+          {"g4", network(7, {"9s", "6s"}, 5, Output::gaussian), with(Estimator::G4)},
+          {"g5", network(7, {"9s", "6s"}, 5, Output::bernoulli), with(Estimator::G5)},
+          {"a", network(7, {"9d", "6d"}, 5, Output::bernoulli), with(Estimator::G3)},
+          {"c", network(7, {"4s+9d", "4s+6d"}, 5, Output::bernoulli), with(Estimator::G4)},
+          {"d", network(7, {"4n+9d", "4n+6d"}, 5, Output::bernoulli), with(Estimator::G3)}};
+}
+
+class TrainerCases : public testing::TestWithParam<int> {
+ protected:
+  Case case_ = cases()[GetParam()];
+  DataSet data_ =
+      small_data(50, 7, 5, case_.spec.output);  // 16 + 16 + 16 + 2: the last batch is smaller
+};
+
+TrainerState train(Trainer& trainer, std::int64_t steps) {
+  while (trainer.step() < steps) trainer.train_step();
+  return trainer.state();
+}
+
+void expect_same(const TrainerState& a, const TrainerState& b) {
+  EXPECT_EQ(a.step, b.step);
+  EXPECT_EQ(a.params, b.params);
+  EXPECT_EQ(a.velocity, b.velocity);
+  EXPECT_EQ(a.baseline, b.baseline);
+  EXPECT_EQ(a.C_hat_sum, b.C_hat_sum);
+  EXPECT_EQ(a.ess_sum, b.ess_sum);
+}
+
+TEST_P(TrainerCases, SameBitsForAnyNumberOfThreads) {
+  const auto one = cpu(1);
+  Trainer trainer(*one, case_.spec, case_.options, data_);
+  const TrainerState expected = train(trainer, trainer.total_steps());
+  for (int threads : {2, 7}) {
+    const auto several = cpu(threads);
+    Trainer other(*several, case_.spec, case_.options, data_);
+    expect_same(train(other, other.total_steps()), expected);
+  }
+}
+
+TEST_P(TrainerCases, ResumeEqualsNeverStopping) {
+  const auto backend = cpu();
+  Trainer whole(*backend, case_.spec, case_.options, data_);
+  const TrainerState expected = train(whole, whole.total_steps());
+  for (std::int64_t stop :
+       {1, 4, 6}) {  // inside the first epoch, between epochs, inside the second
+    Trainer first(*backend, case_.spec, case_.options, data_);
+    const TrainerState saved = train(first, stop);
+    Trainer second(*backend, case_.spec, case_.options, data_);
+    second.restore(saved);
+    expect_same(train(second, second.total_steps()), expected);
+  }
+}
+
+TEST_P(TrainerCases, AnotherSeedGivesOtherWeights) {
+  const auto backend = cpu();
+  Trainer trainer(*backend, case_.spec, case_.options, data_);
+  TrainOptions options = case_.options;
+  ++options.seed;
+  Trainer other(*backend, case_.spec, options, data_);
+  EXPECT_NE(train(trainer, 3).params, train(other, 3).params);
+}
+
+TEST_P(TrainerCases, AStepAllocatesNothing) {
+  const auto backend = cpu(2);
+  Trainer trainer(*backend, case_.spec, case_.options, data_);
+  train(trainer, trainer.steps_per_epoch() + 1);  // scratch has grown, the epoch's order is drawn
+  const int allocations = count_allocations([&] {
+    trainer.train_step();
+    trainer.train_step();
+    trainer.train_step();  // the smaller batch
+  });
+  EXPECT_EQ(allocations, 0);
+  EXPECT_GT(count_allocations([] { std::vector<int> counted(100); }), 0)
+      << "the count itself is broken";
+}
+
+// The whole step, against the reference: gather, draw, gradient, average over the batch, momentum.
+TEST_P(TrainerCases, TwoStepsFollowTheReference) {
+  if (case_.options.noise > 0) GTEST_SKIP() << "the reference adds no input noise";
+  const auto backend = cpu();
+  Trainer trainer(*backend, case_.spec, case_.options, data_);
+  Vector params = to_double(trainer.state().params), velocity(params.size());
+  const std::int64_t M = trainer.particles(), N = case_.options.batch, D_y = data_.train.y.cols;
+  std::vector<std::int32_t> order(data_.train.count);
+  epoch_order(case_.options.seed, 0, order);
+  ReferenceEstimator estimator{.id = case_.options.estimator};
+  std::vector<Vector> score2(case_.spec.depth()), score2_L(case_.spec.depth());
+  for (std::int64_t step = 0; step < 2; ++step) {
+    ReferenceBatch batch{.N = N, .M = M};
+    for (std::int64_t n = 0; n < N; ++n) {
+      const std::int64_t row = order[step * N + n];
+      for (std::int64_t i = 0; i < case_.spec.D_in; ++i)
+        batch.x.push_back(data_.train.x.at(row, i));
+      for (std::int64_t i = 0; i < D_y; ++i) batch.y.push_back(data_.train.y.at(row, i));
+    }
+    batch.bits =
+        reference_draws(case_.spec, params, batch, case_.options.seed, std::uint32_t(step));
+    const ReferenceResult result = reference_pass(case_.spec, params, batch, estimator);
+    for (std::size_t e = 0; e < params.size(); ++e) {
+      velocity[e] = 0.9 * velocity[e] + result.gradient[e] / double(N);
+      params[e] += trainer.learning_rate(step) * velocity[e];
+    }
+    // L_bar of the next step: the first step starts the averages.
+    estimator.L_bar.clear();
+    for (std::int64_t l = 0; l < case_.spec.depth(); ++l) {
+      Vector L_bar;
+      for (std::size_t i = 0; i < result.score2[l].size(); ++i) {
+        L_bar.push_back(result.score2_C_hat[l][i] / result.score2[l][i]);
+      }
+      estimator.L_bar.push_back(L_bar);
+    }
+    trainer.train_step();
+  }
+  const TrainerState state = trainer.state();
+  expect_close(state.params, params, 2e-5, "params");
+  expect_close(state.velocity, velocity, 2e-4, "velocity");
+}
+
+TEST_P(TrainerCases, TheCpuPathFollowsThePlainOne) {
+  const auto fast = cpu(), plain = cpu(1, /*plain=*/true);
+  Trainer a(*fast, case_.spec, case_.options, data_), b(*plain, case_.spec, case_.options, data_);
+  // Three steps: a last-bit difference in sigma(a) may flip a draw sooner or later.
+  expect_close(train(a, 3).params, to_double(train(b, 3).params), 2e-5, "params");
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, TrainerCases, testing::Range(0, 8),
+                         [](const auto& suite) { return std::string(cases()[suite.param].name); });
+
+TEST(Trainer, LearnsAMappingThatCanBeLearnt) {
+  const auto backend = cpu(2);
+  const DataSet data = small_data(400, 6, 6, Output::bernoulli);
+  Trainer trainer(*backend, network(6, {"30s"}, 6, Output::bernoulli),
+                  {.particles = 10, .batch = 20, .epochs = 20, .learning_rate = 0.3}, data);
+  train(trainer, trainer.steps_per_epoch());
+  const double before = trainer.epoch_means().C_hat;
+  train(trainer, trainer.total_steps());
+  EXPECT_GT(trainer.epoch_means().C_hat, -1.5);
+  EXPECT_LT(before, -2.5);
+}
+
+TEST(Trainer, VisitsEveryExampleOnceAnEpochInNewOrder) {
+  std::vector<std::int32_t> first(101), second(101), again(101);
+  epoch_order(5, 0, first);
+  epoch_order(5, 1, second);
+  epoch_order(5, 0, again);
+  EXPECT_EQ(first, again);
+  EXPECT_NE(first, second);
+  std::sort(second.begin(), second.end());
+  for (std::int32_t i = 0; i < 101; ++i) EXPECT_EQ(second[i], i);
+}
+
+TEST(Trainer, RefusesWhatTeachesNothing) {
+  const NetworkSpec stochastic = network(7, {"9s"}, 5, Output::bernoulli);
+  const NetworkSpec noise = network(7, {"4n+9d"}, 5, Output::bernoulli);
+  for (Estimator e : {Estimator::G4, Estimator::G5}) {
+    EXPECT_THROW(validate({.estimator = e, .particles = 1}, stochastic), ConfigError);
+    EXPECT_NO_THROW(validate({.estimator = e, .particles = 2}, stochastic));
+    EXPECT_NO_THROW(
+        validate({.estimator = e, .particles = 1}, noise));  // no trainable stochastic units
+  }
+  for (Estimator e : {Estimator::G1, Estimator::G2, Estimator::G3}) {
+    EXPECT_NO_THROW(validate({.estimator = e, .particles = 1}, stochastic));
+  }
+}
+
+TEST(Trainer, StateOfAnotherNetworkIsRefused) {
+  const auto backend = cpu();
+  const DataSet data = small_data(20, 7, 5, Output::bernoulli);
+  Trainer small(*backend, network(7, {"3s"}, 5, Output::bernoulli), {.batch = 10}, data);
+  Trainer large(*backend, network(7, {"9s"}, 5, Output::bernoulli), {.batch = 10}, data);
+  EXPECT_THROW(large.restore(small.state()), DataError);
+}
+
+TEST(Schedule, RisesThenFallsToZero) {
+  const Schedule schedule{.max_rate = 2, .warmup_steps = 4, .total_steps = 12};
+  EXPECT_DOUBLE_EQ(schedule.rate(0), 0.5);
+  EXPECT_DOUBLE_EQ(schedule.rate(3), 2);
+  EXPECT_DOUBLE_EQ(schedule.rate(4), 2);
+  EXPECT_DOUBLE_EQ(schedule.rate(8), 1);
+  EXPECT_DOUBLE_EQ(schedule.rate(11), 0.25);
+  const Schedule flat{.max_rate = 1, .warmup_steps = 0, .total_steps = 2};
+  EXPECT_DOUBLE_EQ(flat.rate(0), 1);
+  EXPECT_DOUBLE_EQ(flat.rate(1), 0.5);
+}
+
+}  // namespace
+}  // namespace sfnn
