@@ -37,8 +37,7 @@ std::int64_t wanted_baseline(const NetworkSpec& network, const Config& config) {
   return info(config.train.estimator).has_baseline ? baseline_size(network) : 0;
 }
 
-// --- saving
-// -----------------------------------------------------------------------------------------------------
+// --- saving ------------------------------------------------------------------------------------
 
 void add_tensor(TensorFile& file, std::string name, std::vector<std::int64_t> shape,
                 std::span<const float> values) {
@@ -87,8 +86,7 @@ ordered_json about(const Checkpoint& checkpoint) {
           {"tiling", {{"tile", checkpoint.tiling.tile}, {"parts", checkpoint.tiling.parts}}}};
 }
 
-// --- loading
-// ----------------------------------------------------------------------------------------------------
+// --- loading -----------------------------------------------------------------------------------
 
 [[noreturn]] void refuse(std::string_view name, const std::string& why) {
   throw DataError(fmt::format("{}: not a sound checkpoint: {}", name, why));

@@ -40,8 +40,7 @@ bool with_option(Config& config, std::string_view wanted, F&& f) {
   return found;
 }
 
-// --- messages
-// ---------------------------------------------------------------------------------------------------
+// --- messages ----------------------------------------------------------------------------------
 
 // How many letters must change, come or go to make one word the other.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -90,8 +89,7 @@ std::string shortened(std::string_view text) {
   throw ConfigError(fmt::format("{}{} = {}: must be {}", where, key, shortened(value), expected));
 }
 
-// --- reading
-// ----------------------------------------------------------------------------------------------------
+// --- reading -----------------------------------------------------------------------------------
 
 template <class T>
 void assign(std::string_view where, std::string_view key, std::string_view text,
@@ -183,8 +181,7 @@ void apply_setting(Config& config, std::string_view setting) {
   if (!found) refuse_key("", key);
 }
 
-// --- writing
-// ----------------------------------------------------------------------------------------------------
+// --- writing -----------------------------------------------------------------------------------
 
 std::string to_toml(const Config& config) {
   std::string text;
@@ -216,8 +213,7 @@ std::string config_help() {
   return text;
 }
 
-// --- comparing
-// --------------------------------------------------------------------------------------------------
+// --- comparing ---------------------------------------------------------------------------------
 
 namespace {
 
@@ -252,8 +248,7 @@ std::uint64_t config_hash(const Config& config) {
   return hash;
 }
 
-// --- meaning
-// ----------------------------------------------------------------------------------------------------
+// --- meaning -----------------------------------------------------------------------------------
 
 double Config::warmup_epochs() const {
   return train.warmup_epochs.value_or(std::min(5.0, double(train.epochs) / 5));

@@ -41,8 +41,7 @@ std::span<const std::byte> as_byte_span(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
 
-// --- reading
-// ----------------------------------------------------------------------------------------------------
+// --- reading -----------------------------------------------------------------------------------
 
 class Reader {
  public:
