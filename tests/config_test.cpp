@@ -236,7 +236,7 @@ TEST(Config, EveryShippedFileLoads) {
     ++count;
     EXPECT_NO_THROW(load_config(entry.path()).validate()) << entry.path();
   }
-  EXPECT_GE(count, 4);
+  EXPECT_GE(count, 3);  // the paper's experiments
   const Config halves = load_config(SFNN_SOURCE_DIR "/bench/paper/mnist-halves.toml");
   EXPECT_EQ(halves.warmup_epochs(), 5);
   EXPECT_EQ(halves.net.hidden.size(), 2u);
