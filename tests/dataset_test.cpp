@@ -295,6 +295,7 @@ class RealData : public testing::Test {
 
 TEST_F(RealData, MnistHasItsKnownMeans) {
   need("mnist");
+  if (IsSkipped()) return;
   options.binarize = "none";
   options.task = "classes";
   const DataSet data = load_data(options);
@@ -312,6 +313,7 @@ TEST_F(RealData, MnistHasItsKnownMeans) {
 
 TEST_F(RealData, BinarisedMnistHalvesStaySmallAndKeepTheirMean) {
   need("mnist");
+  if (IsSkipped()) return;
   options.limit = 10000;
   options.valid = 1000;
   const DataSet data = load_data(options);
@@ -327,6 +329,7 @@ TEST_F(RealData, BinarisedMnistHalvesStaySmallAndKeepTheirMean) {
 
 TEST_F(RealData, AttFacesHoldOutWholeSubjects) {
   need("faces/att");
+  if (IsSkipped()) return;
   options.valid = 50;
   const DataSet data = load_data(options);
   EXPECT_EQ(data.train.count, 250);

@@ -114,7 +114,7 @@ TEST_P(TrainerCases, AStepAllocatesNothing) {
 
 // The whole step, against the reference: gather, draw, gradient, average over the batch, momentum.
 TEST_P(TrainerCases, TwoStepsFollowTheReference) {
-  if (case_.options.noise > 0) GTEST_SKIP() << "the reference adds no input noise";
+  case_.options.noise = 0;  // the reference adds none
   const auto backend = cpu();
   Trainer trainer(*backend, case_.spec, case_.options, data_);
   Vector params = to_double(trainer.state().params), velocity(params.size());

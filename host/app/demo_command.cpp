@@ -13,6 +13,7 @@ namespace {
 Config demo_config() {
   Config config;
   config.data.set = "glyphs";
+  config.data.center = true;
   config.data.valid = 500;
   config.train.estimator = Estimator::G3;
   config.train.particles = 20;

@@ -43,7 +43,6 @@ std::string examples(const std::string& lines) { return "Examples:\n" + lines; }
 int run_command_line(int argc, char** argv) {
   CLI::App app("sfnn trains feedforward networks whose hidden units are binary and random.",
                "sfnn");
-  app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 done, 1 failed, 2 usage or config, 3 stopped by a signal with the state "
       "saved.");
@@ -106,6 +105,10 @@ int run_command_line(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kDone : kUsage;
+  }
+  if (app.get_subcommands().empty()) {
+    fmt::print(stderr, "{}", app.help());
+    return kUsage;
   }
   return code;
 }

@@ -184,8 +184,8 @@ class Backend {
   // ------------------------------------------------------------------------------------------------
   virtual Tiling choose_tiling(const StepShape&) const = 0;
   virtual int lanes() const = 0;  // how many items for_each may run at once
-  // Calls fn(item, lane) for each item; items of different lanes may run at once. The first
-  // exception is rethrown.
+  // Calls fn(item, lane) for each item, lane < min(items, lanes()); items of different lanes may
+  // run at once. The first exception is rethrown.
   virtual void for_each(std::int64_t items, FunctionRef<void(std::int64_t, int)> fn) = 0;
   virtual void set_clock(const Clock&) = 0;
 

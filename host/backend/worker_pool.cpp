@@ -18,8 +18,8 @@ void wait_for_change(const std::atomic<T>& value, T seen) {
 }  // namespace
 
 WorkerPool::WorkerPool(int threads) {
-  for (int lane = 1; lane < threads; ++lane) {
-    workers_.emplace_back([this, lane] { wait_for_jobs(lane); });
+  for (int i = 1; i < threads; ++i) {
+    workers_.emplace_back([this] { wait_for_jobs(); });
   }
 }
 
@@ -38,15 +38,18 @@ void WorkerPool::run(std::int64_t items, Item fn) {
   job_ = &fn;
   items_ = items;
   next_.store(0, std::memory_order_relaxed);
+  next_lane_.store(0, std::memory_order_relaxed);
   busy_.store(int(workers_.size()), std::memory_order_relaxed);
   generation_.fetch_add(1, std::memory_order_release);
   generation_.notify_all();
-  work(0);
+  work();
   for (int left; (left = busy_.load(std::memory_order_acquire)) != 0;) wait_for_change(busy_, left);
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
-void WorkerPool::work(int lane) {
+void WorkerPool::work() {
+  const int lane = next_lane_.fetch_add(1, std::memory_order_relaxed);
+  if (lane >= items_) return;
   try {
     for (std::int64_t item; (item = next_.fetch_add(1, std::memory_order_relaxed)) < items_;) {
       (*job_)(item, lane);
@@ -58,13 +61,13 @@ void WorkerPool::work(int lane) {
   }
 }
 
-void WorkerPool::wait_for_jobs(int lane) {
+void WorkerPool::wait_for_jobs() {
   std::uint32_t seen = 0;
   while (true) {
     wait_for_change(generation_, seen);
     seen = generation_.load(std::memory_order_acquire);
     if (stopping_.load()) return;
-    work(lane);
+    work();
     if (busy_.fetch_sub(1, std::memory_order_acq_rel) == 1) busy_.notify_one();
   }
 }

@@ -23,18 +23,19 @@ class WorkerPool {
 
   int size() const { return int(workers_.size()) + 1; }
   // Calls fn(item, lane) for item = 0 .. items-1 and waits for all. Which lane takes an item is a
-  // matter of chance, so results must not depend on it. The first exception is rethrown here; the
-  // rest is then not begun.
+  // matter of chance, so results must not depend on it; lane < min(items, size()). The first
+  // exception is rethrown here; the rest is then not begun.
   void run(std::int64_t items, Item fn);
 
  private:
-  void work(int lane);
-  void wait_for_jobs(int lane);
+  void work();
+  void wait_for_jobs();
 
   std::vector<std::thread> workers_;
   const Item* job_ = nullptr;
   std::int64_t items_ = 0;
   std::atomic<std::int64_t> next_{0};
+  std::atomic<int> next_lane_{0};  // lanes are numbered as threads come to the job
   std::atomic<int> busy_{0};
   std::atomic<std::uint32_t> generation_{0};  // counts jobs; its change wakes the workers
   std::atomic<bool> stopping_{false};
