@@ -75,21 +75,21 @@ void CpuBackend::download_bits(ConstBits from, std::span<std::uint8_t> to) {
       to[std::size_t(r * from.cols + i)] = bit_at(row_words(from, r), i);
 }
 
-// A tile's activations should stay in a core's second-level cache (half of 1 MB is taken for them),
-// yet a table look-up needs some hundreds of rows to pay for its tables, and threads need tiles:
-// eight of them unless they become too small. Parts cost a pass over the parameters each, so that
-// a large network on few rows gets fewer.
+// Tiles of some hundreds of rows: fewer do not pay for the look-up tables (250 rows cost a tenth
+// more than 500), more fall out of the second-level cache without gain. Yet threads need tiles:
+// four at least, unless they become too small even for a dense product. A part costs two passes
+// over the parameters, so that a large network on few rows gets fewer.
 Tiling CpuBackend::choose_tiling(const StepShape& shape) const {
-  constexpr std::int64_t kCacheFloats = (512 << 10) / sizeof(float), kFewRows = 240;
-  const std::int64_t M = std::max<std::int64_t>(1, shape.M);
+  constexpr std::int64_t kGoodRows = 480, kLeastRows = 32, kCacheFloats = 1 << 17;
   const std::int64_t batch = std::max<std::int64_t>(1, shape.batch);
-  const std::int64_t fitting = kCacheFloats / std::max<std::int64_t>(1, shape.row_floats * M);
-  const std::int64_t eighth = (batch + 7) / 8, few = (kFewRows + M - 1) / M;
-  const std::int64_t tile =
-      std::clamp(std::max(few, std::min(eighth, fitting)), std::int64_t(1), batch);
-  const std::int64_t tiles = (batch + tile - 1) / tile;
-  const std::int64_t work = batch * M * shape.row_floats;
-  const std::int64_t affordable = work / std::max<std::int64_t>(1, shape.parameters);
+  const std::int64_t rows = batch * std::max<std::int64_t>(1, shape.M);
+  const std::int64_t row_floats = std::max<std::int64_t>(1, shape.row_floats);
+  const std::int64_t good = rows / std::max(kGoodRows, kCacheFloats / row_floats);
+  const std::int64_t least = std::min<std::int64_t>(4, rows / kLeastRows);
+  const std::int64_t wanted = std::clamp<std::int64_t>(std::max(good, least), 1, batch);
+  const std::int64_t tile = (batch + wanted - 1) / wanted, tiles = (batch + tile - 1) / tile;
+  const std::int64_t affordable =
+      rows * row_floats / (2 * std::max<std::int64_t>(1, shape.parameters));
   return {.tile = tile, .parts = std::clamp<std::int64_t>(std::min(tiles, affordable), 1, 8)};
 }
 

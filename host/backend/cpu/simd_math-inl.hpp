@@ -32,6 +32,10 @@ struct WholeVector {
 struct PartVector {
   std::int64_t count;
 
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3  // masked-out lanes do not fault there
+  VF load(const float* from) const { return hn::MaskedLoad(mask(), F32(), from); }
+  void store(VF v, float* to) const { hn::BlendedStore(v, mask(), F32(), to); }
+#else
   VF load(const float* from) const {
     HWY_ALIGN float lanes[kFloatLanes] = {};
     std::memcpy(lanes, from, std::size_t(count) * sizeof(float));
@@ -42,10 +46,10 @@ struct PartVector {
     hn::Store(v, F32(), lanes);
     std::memcpy(to, lanes, std::size_t(count) * sizeof(float));
   }
+#endif
   // v in the lanes that exist, `absent` in the others.
-  VF or_else(VF v, VF absent) const {
-    return hn::IfThenElse(hn::FirstN(F32(), std::size_t(count)), v, absent);
-  }
+  VF or_else(VF v, VF absent) const { return hn::IfThenElse(mask(), v, absent); }
+  hn::Mask<F32> mask() const { return hn::FirstN(F32(), std::size_t(count)); }
 };
 
 // body(lanes, i) for the vectors of a row of n floats; lanes is one of the two above.
