@@ -1,0 +1,128 @@
+// Products with packed bits by table look-up against the same products in OpenBLAS, one core, in
+// the same run. GFLOP/s counts the operations that the dense product does; a wrong product has no
+// speed and ends the run.
+#include <benchmark/benchmark.h>
+#include <cblas.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <random>
+#include <vector>
+
+#include "host/backend/blas.hpp"
+#include "host/backend/cpu/bit_product.hpp"
+#include "host/backend/cpu/packed_bits.hpp"
+
+namespace sfnn {
+namespace {
+
+struct Operands {  // of z W and z^T g
+  Operands(std::int64_t rows, std::int64_t K, std::int64_t H)
+      : z(std::size_t(rows * K)),
+        W(std::size_t(K * H)),
+        g(std::size_t(rows * H)),
+        words(std::size_t(rows * words_per_row(K))),
+        dense{z.data(), rows, K},
+        bits{reinterpret_cast<const std::byte*>(words.data()), rows, K} {
+    std::mt19937 engine(1);
+    for (std::int64_t e = 0; e < rows * K; ++e) {
+      const std::uint64_t bit = engine() & 1;
+      z[std::size_t(e)] = float(bit);
+      words[std::size_t(e / K * words_per_row(K) + e % K / 64)] |= bit << (e % K % 64);
+    }
+    for (auto* values : {&W, &g})
+      for (float& value : *values) value = float(engine()) / float(1u << 31) - 1;
+  }
+
+  std::vector<float> z, W, g;
+  std::vector<std::uint64_t> words;
+  ConstMatrix dense;
+  ConstBits bits;
+};
+
+double thread_seconds() {  // of this thread alone: others on the machine count as little as can be
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
+}
+
+double seconds(const auto& work) {
+  const double start = thread_seconds();
+  work();
+  return thread_seconds() - start;
+}
+
+// Interleaves the two and reports the ratio of their best times.
+void compare(benchmark::State& state, std::int64_t inner, std::vector<float>& actual,
+             std::vector<float>& expected, const auto& lookup, const auto& dense) {
+  lookup();
+  dense();
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    if (!(std::abs(actual[i] - expected[i]) <= 1e-6f * float(inner + 10)))
+      return state.SkipWithError("the product is wrong");
+  }
+  double best_lookup = INFINITY, best_dense = INFINITY;
+  for (auto _ : state) {
+    const double elapsed = seconds(lookup);
+    state.SetIterationTime(elapsed);
+    best_lookup = std::min(best_lookup, elapsed);
+    best_dense = std::min(best_dense, seconds(dense));
+  }
+  const double operations = 2.0 * double(inner) * double(actual.size());
+  state.counters["GFLOP/s"] = operations / best_lookup * 1e-9;
+  state.counters["OpenBLAS_GFLOP/s"] = operations / best_dense * 1e-9;
+  state.counters["of_OpenBLAS"] = best_lookup / best_dense;
+}
+
+void multiply(benchmark::State& state) {
+  const std::int64_t rows = state.range(0), K = state.range(1), H = state.range(2);
+  const Operands in(rows, K, H);
+  std::vector<float> actual(std::size_t(rows * H)), expected(actual.size());
+  const ConstMatrix W{in.W.data(), K, H};
+  compare(
+      state, K, actual, expected,
+      [&] {
+        bit_product(in.bits, W, {actual.data(), rows, H}, Write::set);
+      },
+      [&] {
+        blas::multiply(in.dense, W, {expected.data(), rows, H}, Write::set);
+      });
+}
+
+void accumulate_outer(benchmark::State& state) {
+  const std::int64_t rows = state.range(0), K = state.range(1), H = state.range(2);
+  const Operands in(rows, K, H);
+  std::vector<float> actual(std::size_t(K * H)), expected(actual.size());
+  const ConstMatrix g{in.g.data(), rows, H};
+  compare(
+      state, rows, actual, expected,
+      [&] {
+        bit_outer_product(in.bits, {nullptr, rows}, g, {actual.data(), K, H});
+      },
+      [&] {
+        blas::accumulate_outer(in.dense, g, {expected.data(), K, H});
+      });
+}
+
+BENCHMARK(multiply)
+    ->UseManualTime()
+    ->ArgNames({"rows", "K", "H"})
+    ->ArgsProduct({{250, 500, 2000}, {200}, {10, 200, 392, 2304}})
+    ->Args({1000, 1024, 1024})
+    ->Args({1000, 1024, 784});
+BENCHMARK(accumulate_outer)
+    ->UseManualTime()
+    ->ArgNames({"rows", "K", "H"})
+    ->ArgsProduct({{80, 250, 500}, {200}, {10, 200, 392, 2304}})
+    ->Args({500, 1024, 1024});
+
+}  // namespace
+}  // namespace sfnn
+
+int main(int argc, char** argv) {
+  openblas_set_num_threads(1);
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+}
