@@ -5,8 +5,8 @@
 #include <cblas.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
-#include <ctime>
 #include <random>
 #include <vector>
 
@@ -41,16 +41,10 @@ struct Operands {  // of z W and z^T g
   ConstBits bits;
 };
 
-double thread_seconds() {  // of this thread alone: others on the machine count as little as can be
-  timespec time;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
-}
-
 double seconds(const auto& work) {
-  const double start = thread_seconds();
+  const auto start = std::chrono::steady_clock::now();
   work();
-  return thread_seconds() - start;
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 // Interleaves the two and reports the ratio of their best times.
