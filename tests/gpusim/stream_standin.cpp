@@ -1,0 +1,235 @@
+// Streams, events and graphs: stand-ins for the runtime's functions of these names.
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <set>
+
+#include "tests/gpusim/simulator.hpp"
+#include "tests/gpusim/stream.hpp"
+
+namespace sfnn::gpusim {
+namespace {
+
+struct Node {
+  NodeKind kind;
+  std::function<void()> work;
+};
+
+// What capturing streams have written down so far; the order of the calls is one that its
+// dependences allow.
+struct Capture {
+  std::vector<Node> nodes;
+  std::set<cudaStream_t> members;   // streams that write here
+  std::set<cudaStream_t> unjoined;  // those that an event drew in and that have not come back
+  bool valid = true;
+};
+
+std::set<std::shared_ptr<Capture>>& captures() {
+  static auto& set = *new std::set<std::shared_ptr<Capture>>;
+  return set;
+}
+
+}  // namespace
+}  // namespace sfnn::gpusim
+
+using sfnn::gpusim::Capture;
+using sfnn::gpusim::captures;
+using sfnn::gpusim::Simulator;
+
+// The runtime's opaque types, ours to define.
+struct CUstream_st {
+  std::shared_ptr<Capture> capture;
+  bool is_origin = false;
+};
+struct CUevent_st {
+  std::chrono::steady_clock::time_point time{};
+  bool recorded = false;
+  std::shared_ptr<Capture> capture;
+  cudaStream_t stream = nullptr;
+};
+struct CUgraph_st {
+  std::vector<sfnn::gpusim::Node> nodes;
+};
+struct CUgraphExec_st {
+  std::vector<sfnn::gpusim::Node> nodes;
+};
+
+namespace sfnn::gpusim {
+namespace {
+
+bool is_default(cudaStream_t s) {
+  return s == nullptr || s == cudaStreamLegacy || s == cudaStreamPerThread;
+}
+std::shared_ptr<Capture> capture_of(cudaStream_t s) { return is_default(s) ? nullptr : s->capture; }
+
+}  // namespace
+
+cudaError_t submit(cudaStream_t stream, NodeKind kind, std::function<void()> work) {
+  Simulator& sim = Simulator::get();
+  const auto guard = sim.lock();
+  if (const auto capture = capture_of(stream)) {
+    capture->nodes.push_back({kind, std::move(work)});
+    return cudaSuccess;
+  }
+  if (is_default(stream) && !captures().empty()) {
+    for (const auto& c : captures()) c->valid = false;
+    return sim.fail(cudaErrorStreamCaptureImplicit);
+  }
+  return sim.guarded(work);
+}
+
+cudaError_t forbid_while_capturing() {
+  if (captures().empty()) return cudaSuccess;
+  for (const auto& c : captures()) c->valid = false;
+  return Simulator::get().fail(cudaErrorStreamCaptureUnsupported);
+}
+
+}  // namespace sfnn::gpusim
+
+using sfnn::gpusim::capture_of;
+using sfnn::gpusim::forbid_while_capturing;
+using sfnn::gpusim::is_default;
+using sfnn::gpusim::submit;
+
+extern "C" {
+
+cudaError_t cudaStreamCreate(cudaStream_t* s) {
+  *s = new CUstream_st;
+  return Simulator::get().sticky();
+}
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, unsigned) { return cudaStreamCreate(s); }
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* s, unsigned, int) {
+  return cudaStreamCreate(s);
+}
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  *least = *greatest = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t s) {
+  if (is_default(s)) return Simulator::get().fail(cudaErrorInvalidResourceHandle);
+  if (s->capture) s->capture->members.erase(s);
+  delete s;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t s) {
+  if (capture_of(s)) return forbid_while_capturing();
+  return Simulator::get().sticky();
+}
+cudaError_t cudaStreamQuery(cudaStream_t s) { return cudaStreamSynchronize(s); }
+cudaError_t cudaDeviceSynchronize() {
+  if (const auto e = forbid_while_capturing()) return e;
+  return Simulator::get().sticky();
+}
+cudaError_t cudaLaunchHostFunc(cudaStream_t s, cudaHostFn_t f, void* data) {
+  return submit(s, sfnn::gpusim::NodeKind::kHost, [=] { f(data); });
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t* e) {
+  *e = new CUevent_st;
+  return cudaSuccess;
+}
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* e, unsigned) { return cudaEventCreate(e); }
+cudaError_t cudaEventDestroy(cudaEvent_t e) {
+  delete e;
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s) {
+  e->capture = capture_of(s);
+  e->stream = s;
+  e->recorded = true;
+  e->time = std::chrono::steady_clock::now();
+  return Simulator::get().sticky();
+}
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t e, cudaStream_t s, unsigned) {
+  return cudaEventRecord(e, s);
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t e) {
+  if (e->capture) return forbid_while_capturing();
+  return Simulator::get().sticky();
+}
+cudaError_t cudaEventQuery(cudaEvent_t e) { return cudaEventSynchronize(e); }
+cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t from, cudaEvent_t to) {
+  if (!from->recorded || !to->recorded)
+    return Simulator::get().fail(cudaErrorInvalidResourceHandle);
+  *ms = std::chrono::duration<float, std::milli>(to->time - from->time).count();
+  return cudaSuccess;
+}
+// An event of a capturing stream draws the waiting stream into the capture; waiting the other way
+// round brings it back.
+cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned) {
+  if (!e->capture) return Simulator::get().sticky();
+  if (is_default(s)) return Simulator::get().fail(cudaErrorStreamCaptureImplicit);
+  if (!s->capture) {
+    s->capture = e->capture;
+    s->capture->members.insert(s);
+    s->capture->unjoined.insert(s);
+  } else if (s->capture == e->capture) {
+    s->capture->unjoined.erase(e->stream);
+  } else {
+    return Simulator::get().fail(cudaErrorStreamCaptureMerge);
+  }
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode) {
+  if (is_default(s)) return Simulator::get().fail(cudaErrorStreamCaptureUnsupported);
+  if (s->capture) return Simulator::get().fail(cudaErrorIllegalState);
+  s->capture = std::make_shared<Capture>();
+  s->is_origin = true;
+  s->capture->members.insert(s);
+  captures().insert(s->capture);
+  return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t* graph) {
+  *graph = nullptr;
+  if (is_default(s) || !s->capture || !s->is_origin)
+    return Simulator::get().fail(cudaErrorStreamCaptureUnmatched);
+  const auto capture = s->capture;
+  for (cudaStream_t member : capture->members) member->capture = nullptr;
+  s->is_origin = false;
+  captures().erase(capture);
+  if (!capture->valid) return Simulator::get().fail(cudaErrorStreamCaptureInvalidated);
+  if (!capture->unjoined.empty()) return Simulator::get().fail(cudaErrorStreamCaptureUnjoined);
+  *graph = new CUgraph_st{std::move(capture->nodes)};
+  return cudaSuccess;
+}
+cudaError_t cudaStreamIsCapturing(cudaStream_t s, cudaStreamCaptureStatus* status) {
+  const auto capture = capture_of(s);
+  *status = !capture         ? cudaStreamCaptureStatusNone
+            : capture->valid ? cudaStreamCaptureStatusActive
+                             : cudaStreamCaptureStatusInvalidated;
+  return cudaSuccess;
+}
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) { return cudaSuccess; }
+
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t*, size_t* count) {
+  *count = graph->nodes.size();  // nodes themselves are not handed out
+  return cudaSuccess;
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long) {
+  *exec = new CUgraphExec_st{graph->nodes};
+  return cudaSuccess;
+}
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t graph,
+                                          unsigned long long flags) {
+  return cudaGraphInstantiate(exec, graph, flags);
+}
+cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t s) {
+  const auto guard = Simulator::get().lock();
+  for (const auto& node : exec->nodes)
+    if (const auto e = submit(s, node.kind, node.work)) return e;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
+  delete exec;
+  return cudaSuccess;
+}
+
+}  // extern "C"
