@@ -46,10 +46,11 @@ TEST(Counts, SectorsSharedByBlocksCountOncePerBlock) {
 }
 
 TEST(Counts, InstructionsDoNotDependOnTheThreadOrder) {
+  const auto before = gpusim::set_thread_order(gpusim::ThreadOrder::kUp);
   const auto up = copied(100, 1);
   gpusim::set_thread_order(gpusim::ThreadOrder::kDown);
   const auto down = copied(100, 1);
-  gpusim::set_thread_order(gpusim::ThreadOrder::kUp);
+  gpusim::set_thread_order(before);
   EXPECT_EQ(up.instructions, down.instructions);
   EXPECT_GT(up.instructions, 100u * 5);
   EXPECT_LT(up.instructions, 128u * 40);

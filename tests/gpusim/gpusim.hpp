@@ -14,7 +14,7 @@ namespace sfnn::gpusim {
 
 // Up or down through the threads of a block, and through the blocks of a grid. The environment
 // variable SFNN_GPUSIM_ORDER=up|down sets where a program begins.
-void set_thread_order(ThreadOrder order);
+ThreadOrder set_thread_order(ThreadOrder order);  // returns the one before
 
 // The first thing a kernel or a library call did wrong. Until it is cleared every CUDA call returns
 // an error, as on a device.

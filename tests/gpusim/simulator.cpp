@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 #include "tests/gpusim/ptx_text.hpp"
 
@@ -147,7 +148,9 @@ void Simulator::clear_fault() {
   sticky_error_ = last_error_ = cudaSuccess;
 }
 
-void set_thread_order(ThreadOrder order) { Simulator::get().order = order; }
+ThreadOrder set_thread_order(ThreadOrder order) {
+  return std::exchange(Simulator::get().order, order);
+}
 const std::optional<Fault>& last_fault() { return Simulator::get().fault(); }
 void clear_fault() { Simulator::get().clear_fault(); }
 void set_device_memory(std::size_t bytes) { Simulator::get().memory.set_total(bytes); }
