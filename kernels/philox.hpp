@@ -84,4 +84,10 @@ SFNN_HD float uniform(const DrawKey& k, std::uint32_t example, std::uint32_t par
   return uniform_from_word(draw_word(k, example, particle, unit));
 }
 
+// A shuffled order is 0, 1, 2, ... sorted by these.
+SFNN_HD std::uint64_t shuffle_key(const DrawKey& k, std::uint32_t i) {
+  const PhiloxWords words = draw_words(k, i, /*particle=*/0, /*block=*/0);
+  return std::uint64_t(words.v[1]) << 32 | words.v[0];
+}
+
 }  // namespace sfnn

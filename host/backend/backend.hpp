@@ -18,6 +18,7 @@
 #include "host/backend/function_ref.hpp"
 #include "host/backend/tensor_view.hpp"
 #include "kernels/args.hpp"
+#include "kernels/philox.hpp"
 
 namespace sfnn {
 
@@ -28,6 +29,12 @@ class Buffer {
  public:
   Buffer() = default;
   Buffer(Backend& backend, std::size_t bytes);
+  // Takes over memory that the backend knows how to release.
+  static Buffer adopt(Backend& backend, std::byte* data, std::size_t bytes) {
+    Buffer buffer;
+    buffer.backend_ = &backend, buffer.data_ = data, buffer.bytes_ = bytes;
+    return buffer;
+  }
   Buffer(Buffer&& other) noexcept { swap(other); }
   Buffer& operator=(Buffer&& other) noexcept {
     swap(other);
@@ -66,6 +73,19 @@ struct StepShape {
   std::int64_t parameters = 0;
 };
 
+// Runs a step's ops. A backend that can record them replays the recording instead; a recording
+// belongs to one owner's memory and lives as long as the runner.
+class StepRunner {
+ public:
+  virtual ~StepRunner() = default;
+  // `enqueue` calls the same ops with the same arguments whenever it is given the same variant:
+  // what changes from step to step is in the clock.
+  virtual void run(std::int64_t variant, FunctionRef<void()> enqueue) {
+    static_cast<void>(variant);
+    enqueue();
+  }
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -96,10 +116,16 @@ class Backend {
   // run at once. The first exception is rethrown.
   virtual void for_each(std::int64_t items, FunctionRef<void(std::int64_t, int)> fn) = 0;
   virtual void set_clock(const Clock&) = 0;
+  virtual std::unique_ptr<StepRunner> make_step_runner() { return std::make_unique<StepRunner>(); }
+  // Named ranges for a profiler; see Range.
+  virtual void push_range(const char*) {}
+  virtual void pop_range() {}
 
   // --- data
   // ---------------------------------------------------------------------------------------------------
   virtual void gather(const GatherArgs&) = 0;
+  // order = 0 .. count - 1, sorted by shuffle_key
+  virtual void shuffle(const DrawKey&, std::int64_t count, std::int32_t* order) = 0;
 
   // --- products
   // -----------------------------------------------------------------------------------------------
@@ -156,12 +182,36 @@ class Backend {
   virtual void update_baseline(const BaselineUpdateArgs&) = 0;
 };
 
-struct BackendOptions {
-  std::string device = "auto";  // auto, cpu, cuda
-  bool plain = false;           // the CPU's plain path: dense products, no packing; the oracle
-  int threads = 0;              // 0: as many as there are cores
+// A stretch of work under a name that a profiler shows.
+class Range {
+ public:
+  Range(Backend& backend, const char* name) : backend_(backend) { backend_.push_range(name); }
+  Range(const Range&) = delete;
+  Range& operator=(const Range&) = delete;
+  ~Range() { backend_.pop_range(); }
+
+ private:
+  Backend& backend_;
 };
 
-std::unique_ptr<Backend> make_backend(const BackendOptions&);
+struct BackendOptions {
+  std::string device = "auto";  // auto, cpu, cuda, cuda:1
+  bool plain = false;           // the CPU's plain path: dense products, no packing; the oracle
+  int threads = 0;              // 0: as many as there are cores
+  std::string math = "fp32";    // of the GPU's products: fp32, tf32 or bf16x3
+  bool graph = true;            // replay a training step as a CUDA graph; false: launch by launch
+};
+
+// Throws ConfigError where there is no such device. note: in one line, which device was taken and
+// why.
+std::unique_ptr<Backend> make_backend(const BackendOptions&, std::string* note = nullptr);
+
+struct DeviceInfo {
+  std::string name;         // as --device takes it
+  std::string description;  // "NVIDIA H100, compute capability 9.0, ..."
+};
+
+// What --device can be set to here.
+std::vector<DeviceInfo> list_devices();
 
 }  // namespace sfnn

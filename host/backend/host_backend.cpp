@@ -3,8 +3,11 @@
 #include <cblas.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "host/backend/error.hpp"
 
@@ -44,6 +47,14 @@ const std::byte* HostBackend::stage(std::span<const std::byte> from, Buffer&) {
 
 void HostBackend::fill_zero(std::byte* data, std::size_t bytes) {
   if (bytes) std::memset(data, 0, bytes);
+}
+
+void HostBackend::shuffle(const DrawKey& key, std::int64_t count, std::int32_t* order) {
+  std::vector<std::pair<std::uint64_t, std::int32_t>> keyed(count);
+  for (std::int64_t i = 0; i < count; ++i)
+    keyed[i] = {shuffle_key(key, std::uint32_t(i)), std::int32_t(i)};
+  std::sort(keyed.begin(), keyed.end());
+  for (std::int64_t i = 0; i < count; ++i) order[i] = keyed[i].second;
 }
 
 RowSet HostBackend::select_rows(const Tile& tile, const float* w_bar, float threshold,

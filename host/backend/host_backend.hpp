@@ -26,6 +26,7 @@ class HostBackend : public Backend {
   void set_clock(const Clock& clock) override { clock_ = clock; }
 
   // Small work in a fixed order: the same on every CPU path.
+  void shuffle(const DrawKey&, std::int64_t count, std::int32_t* order) override;
   RowSet select_rows(const Tile&, const float* w_bar, float threshold,
                      std::int32_t* index) override;
   void accumulate_metrics(std::int64_t N, const float* C_hat, const float* ess,

@@ -19,6 +19,7 @@ void Pass::choose_rows() {
 }
 
 void Pass::backward(const float* params, const float* baseline, const float* C_hat, float* part) {
+  const Range range(backend_, "backward");
   choose_rows();
   turn_ = 0;
   const Matrix g_o = g_o_.top(output_rows_.count);
@@ -35,6 +36,7 @@ void Pass::backward(const float* params, const float* baseline, const float* C_h
 // leave it.
 void Pass::backward_layer(std::int64_t l, const float* params, const float* baseline,
                           const float* C_hat, float* part) {
+  const Range range(backend_, "layer");
   const LayerSpec& spec = spec_.hidden[l];
   const Matrix g = arrive(l);
   flows_.clear();

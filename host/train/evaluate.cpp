@@ -139,6 +139,7 @@ Evaluation summarize(const NetworkSpec& spec, const std::vector<TileSums>& tiles
 Evaluation evaluate(Backend& backend, const NetworkSpec& spec, const float* params,
                     const Examples& examples, std::span<const float> x_mean,
                     const EvaluateOptions& options) {
+  const Range range(backend, "evaluate");
   if (examples.count == 0) throw ConfigError("there are no examples to evaluate on");
   if (options.particles < 1) throw ConfigError("eval.particles must be at least 1");
   const std::int64_t M = spec.samples() ? options.particles : 1, chunk = chunk_of(M);

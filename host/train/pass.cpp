@@ -129,6 +129,7 @@ void Pass::multiply_input(std::int64_t l, ConstMatrix W, Matrix out) {
 }
 
 void Pass::forward(const Tile& tile, const float* params) {
+  const Range range(backend_, "forward");
   tile_ = tile;
   for (std::int64_t l = 0; l < spec_.depth(); ++l) forward_layer(l, params, nullptr);
   multiply_input(spec_.depth(), layout_.V.in(params), o_.top(tile.rows()));
@@ -141,6 +142,7 @@ void Pass::forward(const Tile& tile, const float* params, const HiddenBits& give
 }
 
 void Pass::forward_layer(std::int64_t l, const float* params, const HiddenBits* given) {
+  const Range range(backend_, "layer");
   const LayerSpec& spec = spec_.hidden[l];
   const LayerSlots& slots = layout_.hidden[l];
   const bool fresh = tile_.first_particle == 0 || !layers_[l].input_shared;
@@ -187,6 +189,7 @@ OutputArgs Pass::output(const float* params) const {
 void Pass::log_prob(const float* params) { backend_.output_log_prob(output(params), log_w_); }
 
 void Pass::weigh(float* C_hat, float* ess) {
+  const Range range(backend_, "weigh");
   backend_.particle_weights(tile_, log_w_, w_bar_, C_hat, ess);
 }
 

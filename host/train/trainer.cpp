@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "host/backend/error.hpp"
 #include "kernels/philox.hpp"
@@ -56,17 +55,6 @@ void validate(const TrainOptions& options, const NetworkSpec& spec) {
   require(warmup_epochs(options) >= 0, "train.warmup_epochs must not be negative");
 }
 
-void epoch_order(std::uint64_t seed, std::int64_t epoch, std::vector<std::int32_t>& order) {
-  const DrawKey key{seed, std::uint32_t(epoch), kSitePermutation};
-  std::vector<std::pair<std::uint64_t, std::int32_t>> keyed(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const PhiloxWords words = draw_words(key, std::uint32_t(i), 0, 0);
-    keyed[i] = {std::uint64_t(words.v[1]) << 32 | words.v[0], std::int32_t(i)};
-  }
-  std::sort(keyed.begin(), keyed.end());
-  std::transform(keyed.begin(), keyed.end(), order.begin(), [](const auto& k) { return k.second; });
-}
-
 Trainer::Trainer(Backend& backend, const NetworkSpec& spec, const TrainOptions& options,
                  const DataSet& data)
     : backend_(backend),
@@ -112,7 +100,7 @@ Trainer::Trainer(Backend& backend, const NetworkSpec& spec, const TrainOptions& 
   ess_ = Buffer(backend, batch * sizeof(float));
   sums_ = Buffer(backend, 2 * sizeof(double));
   order_ = Buffer(backend, data_.count() * sizeof(std::int32_t));
-  host_order_.resize(data_.count());
+  runner_ = backend.make_step_runner();
   set_params(initial_params(spec, options.seed, options.init_scale));
 }
 
@@ -124,8 +112,9 @@ void Trainer::set_params(std::span<const float> params) {
 }
 
 void Trainer::begin_epoch() {
-  epoch_order(options_.seed, step_ / steps_per_epoch_, host_order_);
-  backend_.upload(std::as_bytes(std::span(host_order_)), order_.data());
+  const auto epoch = std::uint32_t(step_ / steps_per_epoch_);
+  backend_.shuffle({options_.seed, epoch, kSitePermutation}, data_.count(),
+                   reinterpret_cast<std::int32_t*>(order_.data()));
 }
 
 void Trainer::train_step() {
@@ -140,6 +129,13 @@ void Trainer::train_step() {
                       .learning_rate = float(schedule_.rate(step_)),
                       .first = first});
 
+  const Range range(backend_, "step");
+  runner_->run(N, [&] { enqueue_step(N); });
+  ++step_;
+}
+
+// All ops of a step of N examples. Nothing here may depend on the step but through the clock.
+void Trainer::enqueue_step(std::int64_t N) {
   const std::int64_t tiles = (N + tiling_.tile - 1) / tiling_.tile;
   const std::int64_t parts = std::min(tiling_.parts, tiles);
   const std::int64_t stride = part_layout_.size();
@@ -152,6 +148,7 @@ void Trainer::train_step() {
     }
   });
 
+  const Range range(backend_, "update");
   backend_.accumulate_metrics(N, C_hat_.floats(), ess_.floats(),
                               reinterpret_cast<double*>(sums_.data()));
   backend_.update({.params = params_.floats(),
@@ -171,7 +168,6 @@ void Trainer::train_step() {
                               .scale = 1 / float(N * M_),
                               .decay = float(options_.baseline_decay)});
   }
-  ++step_;
 }
 
 void Trainer::train_tile(const Tile& tile, int lane, float* part) {

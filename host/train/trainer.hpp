@@ -73,6 +73,7 @@ class Trainer {
 
  private:
   void begin_epoch();
+  void enqueue_step(std::int64_t N);
   void train_tile(const Tile&, int lane, float* part);
 
   Backend& backend_;
@@ -85,12 +86,9 @@ class Trainer {
   Schedule schedule_;
   Tiling tiling_;
   std::vector<std::unique_ptr<Pass>> passes_;  // one a lane
+  std::unique_ptr<StepRunner> runner_;
   Buffer params_, velocity_, baseline_, parts_, C_hat_, ess_, sums_, order_;
-  std::vector<std::int32_t> host_order_;
   std::int64_t step_ = 0;
 };
-
-// The order in which an epoch visits the examples: they are sorted by Philox keys.
-void epoch_order(std::uint64_t seed, std::int64_t epoch, std::vector<std::int32_t>& order);
 
 }  // namespace sfnn
