@@ -23,6 +23,14 @@ struct LogSumExp {
       sum += std::exp(value - max);
     }
   }
+  SFNN_HD void merge(const LogSumExp& other) {
+    if (other.max > max) {
+      sum = sum * std::exp(max - other.max) + other.sum;
+      max = other.max;
+    } else {  // two empty ones, or equal ones: their difference may be inf - inf
+      sum += other.sum * (other.max == max ? Real(1) : std::exp(other.max - max));
+    }
+  }
   SFNN_HD Real value() const { return max + std::log(sum); }
 };
 

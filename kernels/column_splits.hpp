@@ -1,0 +1,18 @@
+// Into how many runs the rows of a column sum are cut. A matter of the shape alone, never of the
+// device: it decides the order of the sum.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace sfnn {
+
+constexpr std::int64_t kMaxColumnSplits = 64;
+
+inline std::int64_t column_splits(std::int64_t rows) {
+  constexpr std::int64_t kRowsOfOneLaunch = 4096, kRowsPerSplit = 2048;
+  if (rows <= kRowsOfOneLaunch) return 1;
+  return std::min(kMaxColumnSplits, (rows + kRowsPerSplit - 1) / kRowsPerSplit);
+}
+
+}  // namespace sfnn

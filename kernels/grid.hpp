@@ -1,0 +1,24 @@
+// How many blocks a launch has. A plain function, so that it can be tested anywhere.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace sfnn {
+
+constexpr int kWarp = 32;
+constexpr int kThreads = 256;  // of a block, where a kernel does not say otherwise
+constexpr int kWarpsPerBlock = kThreads / kWarp;
+// Blocks of kThreads that share a multiprocessor, at least: three quarters of its 2048 threads.
+constexpr int kMinBlocks = 6;
+// Kernels stride over their grid, so more blocks than these only cost their start.
+constexpr std::int64_t kBlocksPerMultiprocessor = 16;
+
+// Enough blocks for `items`, `per_block` of them each, but no more than keep the device busy.
+// At least one: a grid of zero blocks is an error. Callers skip the launch where there is no work.
+inline unsigned grid_for(std::int64_t items, std::int64_t per_block, int multiprocessors) {
+  const std::int64_t needed = (items + per_block - 1) / per_block;
+  return unsigned(std::clamp<std::int64_t>(needed, 1, kBlocksPerMultiprocessor * multiprocessors));
+}
+
+}  // namespace sfnn

@@ -1,0 +1,70 @@
+// Eq. (17) (19) (22) (30) (32): g_a of a layer's stochastic units, for all five estimators.
+// See HiddenGradArgs for shapes, kernels/hidden_grad.hpp for the arithmetic.
+#pragma once
+
+#include "kernels/activations.hpp"
+#include "kernels/args.hpp"
+#include "kernels/baseline.hpp"
+#include "kernels/bf16.hpp"
+#include "kernels/hidden_grad.hpp"
+#include "kernels/warp.cuh"
+
+namespace sfnn {
+
+// Path estimators, in place: g *= path_weight(sigma(a + b)). A warp a row of g.
+__global__ void __launch_bounds__(kThreads, kMinBlocks) path_grad_kernel(const HiddenGradArgs p) {
+  const bool summed = p.a.rows == p.tile.N;
+  for (std::int64_t k = first_row(); k < p.g.rows; k += row_stride()) {
+    const float* a = p.a.row(summed ? k : p.rows.source(k));
+    float* g = p.g.row(k);
+    for (std::int64_t i = lane_of_thread(); i < p.g.cols; i += kWarp)
+      g[i] *= path_weight(p.estimator, sigmoid(a[i] + p.b[i]));
+  }
+}
+
+__device__ inline float beta_of_unit(const HiddenGradArgs& p, std::int64_t i) {
+  const float L_bar =
+      p.estimator == Estimator::G1 ? baseline_at(p.baseline[i], p.baseline[p.a.cols + i]) : 0.0f;
+  return score_beta(p.estimator, L_bar, p.c);
+}
+
+// Score estimators, a row a particle: g = (omega - beta) (h - p). A warp a row of g.
+template <class Unit>
+__global__ void __launch_bounds__(kThreads, kMinBlocks) score_grad_kernel(const HiddenGradArgs p) {
+  const Unit* h = reinterpret_cast<const Unit*>(p.s.data);
+  const std::int64_t H = p.a.cols;
+  for (std::int64_t k = first_row(); k < p.g.rows; k += row_stride()) {
+    const std::int64_t r = p.rows.source(k);
+    const float omega = score_omega(p.estimator, p.w_bar[r], p.C_hat[r / p.tile.M]);
+    for (std::int64_t i = lane_of_thread(); i < H; i += kWarp) {
+      const float score = load_unit(h[r * H + i]) - sigmoid(p.a.row(r)[i] + p.b[i]);
+      p.g.row(k)[i] = (omega - beta_of_unit(p, i)) * score;
+    }
+  }
+}
+
+// Score estimators where the particles of an example share a: their sum, [N, n_s]. A warp a group
+// of columns of an example; h is read once.
+template <class Unit>
+__global__ void __launch_bounds__(kThreads, kMinBlocks)
+    summed_score_grad_kernel(const HiddenGradArgs p) {
+  const Unit* h = reinterpret_cast<const Unit*>(p.s.data);
+  const std::int64_t H = p.a.cols, M = p.tile.M, groups = column_groups(H);
+  for (std::int64_t item = first_row(); item < p.tile.N * groups; item += row_stride()) {
+    const std::int64_t n = item / groups, i = (item - n * groups) * kWarp + lane_of_thread();
+    if (i >= H) continue;
+    ScoreSums<float> sums;
+    float omega_sum = 0;
+    for (std::int64_t r = n * M; r < (n + 1) * M; ++r) {
+      const float omega = score_omega(p.estimator, p.w_bar[r], p.C_hat[n]);
+      const float unit = load_unit(h[r * H + i]);
+      omega_sum += omega;
+      sums.omega_h += omega * unit;
+      sums.h += unit;
+    }
+    p.g.row(n)[i] = summed_score(sums, omega_sum, beta_of_unit(p, i),
+                                 sigmoid(p.a.row(n)[i] + p.b[i]), float(M));
+  }
+}
+
+}  // namespace sfnn

@@ -1,0 +1,68 @@
+// The kernels' launchers: what cuda/ calls. The one header here that needs the runtime's types.
+//
+// A launcher enqueues its kernel and returns without waiting. No work, no launch: a grid of zero
+// blocks is an error, an empty batch is not.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "kernels/args.hpp"
+#include "kernels/bf16.hpp"
+
+namespace sfnn {
+
+// Where a launch goes, and how wide the device is.
+struct Queue {
+  cudaStream_t stream = nullptr;
+  int multiprocessors = 1;
+};
+
+// --- data
+[[nodiscard]] cudaError_t launch_set_clock(Clock* clock, const Clock& value, const Queue&);
+[[nodiscard]] cudaError_t launch_gather(const GatherArgs&, const Clock*, const Queue&);
+
+// --- forward
+[[nodiscard]] cudaError_t launch_sample_hidden(const SampleArgs&, UnitType, const Clock*,
+                                               const Queue&);
+[[nodiscard]] cudaError_t launch_activate(const Tile&, ConstMatrix shared, const float* b, Matrix d,
+                                          const Queue&);
+[[nodiscard]] cudaError_t launch_output_log_prob(const OutputArgs&, float* log_w, const Queue&);
+[[nodiscard]] cudaError_t launch_accumulate_mean_output(const OutputArgs&, Matrix mean,
+                                                        const Queue&);
+
+// --- weigh
+[[nodiscard]] cudaError_t launch_particle_weights(const Tile&, const float* log_w, float* w_bar,
+                                                  float* C_hat, float* ess, const Queue&);
+[[nodiscard]] cudaError_t launch_accumulate_metrics(std::int64_t N, const float* C_hat,
+                                                    const float* ess, double* sums, const Queue&);
+
+// --- backward
+[[nodiscard]] cudaError_t launch_output_grad(const OutputArgs&, const float* w_bar, RowSet,
+                                             Matrix g_o, const Queue&);
+[[nodiscard]] cudaError_t launch_hidden_grad(const HiddenGradArgs&, UnitType, const Queue&);
+[[nodiscard]] cudaError_t launch_deterministic_grad(ConstMatrix d, RowSet, Matrix g, const Queue&);
+[[nodiscard]] cudaError_t launch_sum_particles(const Tile&, RowSet, ConstMatrix g, Matrix out,
+                                               const Queue&);
+// Both add to their result. scratch: [kMaxColumnSplits, width of the result].
+[[nodiscard]] cudaError_t launch_column_sums(ConstMatrix g, float* gb, float* scratch,
+                                             const Queue&);
+[[nodiscard]] cudaError_t launch_baseline_sums(const Tile&, ConstMatrix a, const float* b,
+                                               ConstBits s, UnitType, const float* C_hat,
+                                               float* sums, float* scratch, const Queue&);
+
+// --- update
+[[nodiscard]] cudaError_t launch_update(const UpdateArgs&, const Clock*, const Queue&);
+[[nodiscard]] cudaError_t launch_update_baseline(const BaselineUpdateArgs&, const Clock*,
+                                                 const Queue&);
+
+// --- operands of products
+[[nodiscard]] cudaError_t launch_gather_rows(const float* from, RowSet, std::int64_t cols,
+                                             float* to, const Queue&);
+[[nodiscard]] cudaError_t launch_gather_rows(const Bf16* from, RowSet, std::int64_t cols, Bf16* to,
+                                             const Queue&);
+[[nodiscard]] cudaError_t launch_split_bf16(const float* from, std::int64_t size, Bf16* parts,
+                                            const Queue&);
+
+}  // namespace sfnn

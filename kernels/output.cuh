@@ -1,0 +1,72 @@
+// Eq. (2) (3) (15) (16) and the unit-variance Gaussian on the device: log P(y|o), its gradient, and
+// the mean output. A warp a row; softmax's log-sum-exp over the row is made of shuffles, and the
+// second look at the row comes out of the cache.
+#pragma once
+
+#include "kernels/args.hpp"
+#include "kernels/output.hpp"
+#include "kernels/warp.cuh"
+
+namespace sfnn {
+
+// The row's log-sum-exp where the output distribution has one; the same in every lane.
+__device__ inline float normalizer(const OutputArgs& p, const float* o) {
+  if (p.output != Output::softmax) return 0.0f;
+  LogSumExp<float> lse;
+  for (std::int64_t i = lane_of_thread(); i < p.o.cols; i += kWarp) lse.add(o[i] + p.c[i]);
+  return warp_merge(lse).value();
+}
+
+__device__ inline const float* target_row(const OutputArgs& p, std::int64_t r) {
+  return p.y.row(p.o.rows == p.tile.N ? r : r / p.tile.M);
+}
+
+// log_w[r] = log P(y | o[r])
+__global__ void __launch_bounds__(kThreads, kMinBlocks)
+    output_log_prob_kernel(const OutputArgs p, float* __restrict__ log_w) {
+  for (std::int64_t r = first_row(); r < p.o.rows; r += row_stride()) {
+    const float* o = p.o.row(r);
+    const float* y = target_row(p, r);
+    const float lse = normalizer(p, o);
+    float sum = 0;
+    for (std::int64_t i = lane_of_thread(); i < p.o.cols; i += kWarp)
+      sum += log_prob_at(p.output, o[i] + p.c[i], target_at(p.output, y, i));
+    sum = warp_sum(sum);
+    if (lane_of_thread() == 0) log_w[r] = sum - lse;
+  }
+}
+
+// g_o[k] = w_bar[r] * d log P / d o[r] for row r = rows.source(k); w_bar null: 1
+__global__ void __launch_bounds__(kThreads, kMinBlocks)
+    output_grad_kernel(const OutputArgs p, const float* __restrict__ w_bar, const RowSet rows,
+                       const Matrix g_o) {
+  for (std::int64_t k = first_row(); k < rows.count; k += row_stride()) {
+    const std::int64_t r = rows.source(k);
+    const float* o = p.o.row(r);
+    const float* y = target_row(p, r);
+    const float lse = normalizer(p, o), weight = w_bar ? w_bar[r] : 1.0f;
+    for (std::int64_t i = lane_of_thread(); i < p.o.cols; i += kWarp) {
+      const float mean = output_mean_at(p.output, o[i] + p.c[i], lse);
+      g_o.row(k)[i] = weight * (target_at(p.output, y, i) - mean);
+    }
+  }
+}
+
+// mean[n] += sum over the rows of example n of E[y | o]. A warp a group of columns; softmax's
+// normalizer is made anew in each group: classes are few.
+__global__ void __launch_bounds__(kThreads, kMinBlocks)
+    accumulate_mean_output_kernel(const OutputArgs p, const Matrix mean) {
+  const std::int64_t groups = column_groups(p.o.cols), per_example = p.o.rows / p.tile.N;
+  for (std::int64_t item = first_row(); item < p.tile.N * groups; item += row_stride()) {
+    const std::int64_t n = item / groups, i = (item - n * groups) * kWarp + lane_of_thread();
+    float sum = 0;
+    for (std::int64_t m = 0; m < per_example; ++m) {
+      const float* o = p.o.row(n * per_example + m);
+      const float lse = normalizer(p, o);
+      if (i < p.o.cols) sum += output_mean_at(p.output, o[i] + p.c[i], lse);
+    }
+    if (i < p.o.cols) mean.row(n)[i] += sum;
+  }
+}
+
+}  // namespace sfnn

@@ -1,0 +1,63 @@
+// Eq. (6) (28): log_w [N, M] -> w_bar = softmax_m(log_w), C_hat = logsumexp_m(log_w) - log M and
+// the effective particles 1 / sum_m w_bar^2; and the sums of the latter two over the examples.
+#pragma once
+
+#include <cmath>
+
+#include "kernels/args.hpp"
+#include "kernels/particle_weights.hpp"
+#include "kernels/warp.cuh"
+
+namespace sfnn {
+
+struct WeightsArgs {
+  std::int64_t N, M;
+  const float* log_w;  // [N*M]
+  float* w_bar;        // [N*M]
+  float *C_hat, *ess;  // [N]
+};
+
+// A group an example: a warp for few particles, a block for many.
+template <class Group>
+__global__ void __launch_bounds__(kThreads, kMinBlocks)
+    particle_weights_kernel(const WeightsArgs p) {
+  constexpr int kGroupsPerBlock = kThreads / Group::kSize;
+  const std::int64_t stride = std::int64_t(gridDim.x) * kGroupsPerBlock;
+  for (std::int64_t n = std::int64_t(blockIdx.x) * kGroupsPerBlock + threadIdx.x / Group::kSize;
+       n < p.N; n += stride) {
+    const float* log_w = p.log_w + n * p.M;
+    LogSumExp<float> lse;
+    for (std::int64_t m = Group::rank(); m < p.M; m += Group::kSize) lse.add(log_w[m]);
+    lse = Group::merge(lse);
+    float squares = 0;
+    for (std::int64_t m = Group::rank(); m < p.M; m += Group::kSize) {
+      const float w = std::exp(log_w[m] - lse.max) / lse.sum;
+      p.w_bar[n * p.M + m] = w;
+      squares += w * w;
+    }
+    squares = Group::sum(squares);
+    if (Group::rank() == 0) {
+      p.C_hat[n] = lse.value() - std::log(float(p.M));
+      p.ess[n] = 1.0f / squares;
+    }
+  }
+}
+
+// sums += {sum C_hat, sum ess}, in double. One block: a batch has few examples.
+__global__ void __launch_bounds__(kThreads)
+    accumulate_metrics_kernel(std::int64_t N, const float* __restrict__ C_hat,
+                              const float* __restrict__ ess, double* __restrict__ sums) {
+  double C_hat_sum = 0, ess_sum = 0;
+  for (std::int64_t n = threadIdx.x; n < N; n += kThreads) {
+    C_hat_sum += C_hat[n];
+    ess_sum += ess[n];
+  }
+  C_hat_sum = BlockGroup::sum(C_hat_sum);
+  ess_sum = BlockGroup::sum(ess_sum);
+  if (threadIdx.x == 0) {
+    sums[0] += C_hat_sum;
+    sums[1] += ess_sum;
+  }
+}
+
+}  // namespace sfnn

@@ -1,0 +1,24 @@
+#include "kernels/launch.cuh"
+#include "kernels/update.cuh"
+
+namespace sfnn {
+
+cudaError_t launch_set_clock(Clock* clock, const Clock& value, const Queue& q) {
+  set_clock_kernel<<<1, 1, 0, q.stream>>>(clock, value);
+  return cudaGetLastError();
+}
+
+cudaError_t launch_update(const UpdateArgs& p, const Clock* clock, const Queue& q) {
+  if (p.size == 0) return cudaSuccess;
+  update_kernel<<<grid_of_threads(p.size, q), kThreads, 0, q.stream>>>(p, clock);
+  return cudaGetLastError();
+}
+
+cudaError_t launch_update_baseline(const BaselineUpdateArgs& p, const Clock* clock,
+                                   const Queue& q) {
+  if (p.size == 0) return cudaSuccess;
+  update_baseline_kernel<<<grid_of_threads(p.size, q), kThreads, 0, q.stream>>>(p, clock);
+  return cudaGetLastError();
+}
+
+}  // namespace sfnn
