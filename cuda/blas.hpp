@@ -1,0 +1,57 @@
+// Products on the device in row-major terms, in the arithmetic that was asked for.
+#pragma once
+
+#include <string_view>
+
+#include "cuda/device_buffer.hpp"
+#include "cuda/handles.hpp"
+#include "host/backend/backend.hpp"
+#include "kernels/launch.hpp"
+
+namespace sfnn {
+
+// fp32    single precision throughout.
+// tf32    operands rounded to 10 bits of significand on their way into the tensor cores.
+// bf16x3  where one operand is bits, the other is split into three bf16 parts, which loses nothing:
+//         three tensor-core products of fp32 grade. Products of two real operands stay fp32.
+enum class MathMode { fp32, tf32, bf16x3 };
+
+MathMode parse_math_mode(std::string_view);  // throws ConfigError
+std::string_view to_string(MathMode);
+
+class Blas {
+ public:
+  // scratch_moves: counts up whenever memory that a recorded launch may name has moved.
+  Blas(MathMode, const Queue&, int& scratch_moves);
+
+  MathMode math() const { return math_; }
+  UnitType unit_type() const {  // how hidden units must be stored
+    return math_ == MathMode::bf16x3 ? UnitType::bf16 : UnitType::f32;
+  }
+
+  void multiply(ConstMatrix A, ConstMatrix B, Matrix out, Write);  // out = A B
+  void multiply(ConstBits A, ConstMatrix B, Matrix out, Write);
+  void multiply_transposed(ConstMatrix A, ConstMatrix B, Matrix out, Write);  // out = A B^T
+  void accumulate_outer(ConstMatrix A, ConstMatrix B, Matrix out);            // out += A^T B
+  void accumulate_outer(ConstBits A, ConstMatrix B, Matrix out);
+
+ private:
+  // op(A) op(B) -> out, `inner` terms each; column-major as cuBLAS sees it.
+  struct Product {
+    cublasOperation_t op_A, op_B;
+    std::int64_t inner;
+    Matrix out;
+    Write write;
+  };
+  bool is_empty(const Product&);
+  void single(const Product&, ConstMatrix A, ConstMatrix B);
+  void split(const Product&, ConstBits A, ConstMatrix B);
+
+  MathMode math_;
+  Queue queue_;
+  DeviceMemory workspace_;  // cuBLAS's own, so that it allocates nothing inside a step
+  BlasHandle handle_;
+  Scratch parts_;  // of a split operand
+};
+
+}  // namespace sfnn

@@ -1,0 +1,34 @@
+// From the libraries' error codes to exceptions that say what was tried, where, and what happened.
+#pragma once
+
+#include <cublas_v2.h>
+#include <cuda_runtime_api.h>
+
+#include "host/backend/error.hpp"
+
+namespace sfnn {
+
+struct CudaError : Error {
+  using Error::Error;
+};
+
+namespace detail {
+// The pending error is cleared, so that the next call does not report this one again.
+[[noreturn]] void throw_cuda_error(cudaError_t, const char* expression, const char* file, int line);
+[[noreturn]] void throw_blas_error(cublasStatus_t, const char* expression, const char* file,
+                                   int line);
+}  // namespace detail
+
+}  // namespace sfnn
+
+#define SFNN_CUDA_CHECK(expression)                                                  \
+  do {                                                                               \
+    if (const cudaError_t sfnn_error = (expression); sfnn_error != cudaSuccess)      \
+      ::sfnn::detail::throw_cuda_error(sfnn_error, #expression, __FILE__, __LINE__); \
+  } while (false)
+
+#define SFNN_BLAS_CHECK(expression)                                                            \
+  do {                                                                                         \
+    if (const cublasStatus_t sfnn_status = (expression); sfnn_status != CUBLAS_STATUS_SUCCESS) \
+      ::sfnn::detail::throw_blas_error(sfnn_status, #expression, __FILE__, __LINE__);          \
+  } while (false)

@@ -1,0 +1,102 @@
+// The CUDA backend: kernels/ for everything but the products, which are cuBLAS's, all on one stream
+// of its own.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "cuda/blas.hpp"
+#include "cuda/device_buffer.hpp"
+#include "cuda/handles.hpp"
+#include "cuda/thrust_ops.hpp"
+#include "host/backend/backend.hpp"
+#include "kernels/launch.hpp"
+
+namespace sfnn {
+
+std::unique_ptr<Backend> make_cuda_backend(int device, const BackendOptions&);
+
+class CudaBackend final : public Backend {
+ public:
+  CudaBackend(int device, MathMode, bool graph);
+
+  std::string name() const override { return "cuda"; }
+  std::string describe() const override { return description_; }
+
+  std::byte* allocate(std::size_t bytes) override;
+  void release(std::byte* data, std::size_t bytes) noexcept override;
+  void upload(std::span<const std::byte> from, std::byte* to) override;
+  void download(const std::byte* from, std::span<std::byte> to) override;
+  // On the device where it fits. Else in page-locked host memory, which the device reads over the
+  // bus: `gather` reads each example once an epoch, so nothing crosses the bus twice.
+  const std::byte* stage(std::span<const std::byte> from, Buffer& copy) override;
+  std::size_t bits_bytes(std::int64_t rows, std::int64_t cols) const override;
+  void upload_bits(std::span<const std::uint8_t> from, Bits to) override;
+  void download_bits(ConstBits from, std::span<std::uint8_t> to) override;
+  void fill_zero(std::byte* data, std::size_t bytes) override;
+  void synchronize() override;
+
+  Tiling choose_tiling(const StepShape&) const override;
+  int lanes() const override { return 1; }
+  void for_each(std::int64_t items, FunctionRef<void(std::int64_t, int)> fn) override;
+  void set_clock(const Clock&) override;
+  std::unique_ptr<StepRunner> make_step_runner() override;
+  void push_range(const char* name) override;
+  void pop_range() override;
+
+  void gather(const GatherArgs&) override;
+  void shuffle(const DrawKey&, std::int64_t count, std::int32_t* order) override;
+
+  void multiply(ConstMatrix z, ConstMatrix W, Matrix out, Write) override;
+  void multiply(ConstBits z, ConstMatrix W, Matrix out, Write) override;
+  void multiply_transposed(ConstMatrix g, ConstMatrix W, Matrix out, Write) override;
+  void accumulate_outer(ConstMatrix z, RowSet rows, ConstMatrix g, Matrix gW) override;
+  void accumulate_outer(ConstBits z, RowSet rows, ConstMatrix g, Matrix gW) override;
+
+  void sample_hidden(const Draw&, const Tile&, ConstMatrix a, const float* b, Bits s) override;
+  void activate(const Tile&, ConstMatrix shared, const float* b, Matrix d) override;
+  void output_log_prob(const OutputArgs&, float* log_w) override;
+  void accumulate_mean_output(const OutputArgs&, Matrix mean) override;
+
+  void particle_weights(const Tile&, const float* log_w, float* w_bar, float* C_hat,
+                        float* ess) override;
+  // Reads the count back, which a recorded step cannot: with graphs on, all rows stay.
+  RowSet select_rows(const Tile&, const float* w_bar, float threshold,
+                     std::int32_t* index) override;
+  void accumulate_metrics(std::int64_t N, const float* C_hat, const float* ess,
+                          double* sums) override;
+
+  void output_grad(const OutputArgs&, const float* w_bar, RowSet rows, Matrix g_o) override;
+  void hidden_grad(const HiddenGradArgs&) override;
+  void deterministic_grad(ConstMatrix d, RowSet rows, Matrix g) override;
+  void sum_particles(const Tile&, RowSet rows, ConstMatrix g, Matrix out) override;
+  void accumulate_column_sums(ConstMatrix g, float* gb) override;
+  void accumulate_baseline(const Tile&, ConstMatrix a, const float* b, ConstBits s,
+                           const float* C_hat, float* sums) override;
+
+  void update(const UpdateArgs&) override;
+  void update_baseline(const BaselineUpdateArgs&) override;
+
+ private:
+  const Clock* clock() const { return reinterpret_cast<const Clock*>(clock_.get()); }
+  UnitType unit_type() const { return blas_.unit_type(); }
+  std::size_t unit_bytes() const;
+  template <class T>
+  T* gathered(const T* z, RowSet rows, std::int64_t height, std::int64_t cols);
+
+  int scratch_moves_ = 0;  // how often memory that a recorded step may name has moved
+  bool graph_;
+  std::string description_;
+  Stream stream_;
+  Queue queue_;
+  Blas blas_;
+  DeviceMemory clock_;
+  std::map<const std::byte*, PinnedMemory> pinned_;  // data sets that do not fit on the device
+
+  Scratch column_sums_{scratch_moves_};  // of the splits of a column sum
+  Scratch gathered_{scratch_moves_};     // the rows of a compacted operand
+  Scratch shuffle_keys_{scratch_moves_};
+  TemporaryPool temporaries_;
+};
+
+}  // namespace sfnn

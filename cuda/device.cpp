@@ -1,0 +1,61 @@
+#include "cuda/device.hpp"
+
+#include <fmt/format.h>
+
+#include "cuda/check.hpp"
+
+namespace sfnn {
+
+std::string cuda_version_text(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+std::string why_no_cuda_device() {
+  int driver = 0, count = 0;
+  // Zero without a driver; the runtime's own error does not tell a missing driver from an old one.
+  const cudaError_t version_error = cudaDriverGetVersion(&driver);
+  if (version_error != cudaSuccess || driver == 0) {
+    static_cast<void>(cudaGetLastError());
+    return "no NVIDIA driver is installed";
+  }
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error != cudaSuccess) static_cast<void>(cudaGetLastError());
+  if (error == cudaErrorInsufficientDriver) {
+    return fmt::format("the NVIDIA driver is too old: it supports CUDA {}, this program needs {}",
+                       cuda_version_text(driver), cuda_version_text(CUDART_VERSION));
+  }
+  if (error == cudaErrorNoDevice || (error == cudaSuccess && count == 0)) {
+    return "the NVIDIA driver finds no GPU";
+  }
+  if (error != cudaSuccess) {
+    return fmt::format("the NVIDIA driver does not answer: {}", cudaGetErrorString(error));
+  }
+  return {};
+}
+
+std::vector<DeviceInfo> list_cuda_devices() {
+  std::vector<DeviceInfo> devices;
+  if (!why_no_cuda_device().empty()) return devices;
+  int count = 0;
+  SFNN_CUDA_CHECK(cudaGetDeviceCount(&count));
+  for (int id = 0; id < count; ++id) {
+    cudaDeviceProp properties{};
+    SFNN_CUDA_CHECK(cudaGetDeviceProperties(&properties, id));
+    devices.push_back(
+        {.name = fmt::format("cuda:{}", id),
+         .description = fmt::format(
+             "{}, compute capability {}.{}, {} multiprocessors, {:.1f} GiB", properties.name,
+             properties.major, properties.minor, properties.multiProcessorCount,
+             double(properties.totalGlobalMem) / (1024.0 * 1024.0 * 1024.0))});
+  }
+  return devices;
+}
+
+int cuda_device_id(const std::string& name) {
+  const std::vector<DeviceInfo> devices = list_cuda_devices();
+  for (std::size_t id = 0; id < devices.size(); ++id)
+    if (name == "cuda" || name == devices[id].name) return int(id);
+  throw ConfigError(fmt::format("device '{}' is not there: `sfnn devices` lists what is", name));
+}
+
+}  // namespace sfnn

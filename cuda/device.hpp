@@ -1,0 +1,20 @@
+// Which devices there are, and why one cannot be used.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "host/backend/backend.hpp"
+
+namespace sfnn {
+
+// Empty where a CUDA device can be used; else one sentence that says why not.
+std::string why_no_cuda_device();
+
+std::vector<DeviceInfo> list_cuda_devices();  // empty where there are none
+
+int cuda_device_id(const std::string& name);  // "cuda" -> 0, "cuda:1" -> 1; throws ConfigError
+
+std::string cuda_version_text(int version);  // 13000 -> "13.0"
+
+}  // namespace sfnn
