@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "host/backend/error.hpp"
+#include "tests/support/backends.hpp"
 #include "tests/support/compare.hpp"
 #include "tests/support/networks.hpp"
 #include "tests/support/random.hpp"
@@ -14,8 +15,7 @@ namespace {
 
 class PassTest : public testing::TestWithParam<const char*> {
  protected:
-  std::unique_ptr<Backend> backend_ =
-      make_backend({.device = "cpu", .plain = std::string(GetParam()) == "plain", .threads = 1});
+  std::unique_ptr<Backend> backend_ = make_test_backend(GetParam());
 
   // Every estimator with every quantity that a pass computes.
   void expect_agreement(const NetworkSpec& spec, const ReferenceBatch& batch, std::uint64_t seed,
@@ -201,7 +201,7 @@ TEST(Pass, RefusesParticlesWithoutRandomness) {
   EXPECT_THROW(Pass(*backend, network(5, {"6d"}, 7, Output::bernoulli), {}, 3, 2), ShapeError);
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, PassTest, testing::Values("plain", "cpu"),
+INSTANTIATE_TEST_SUITE_P(Backends, PassTest, backends_under_test(),
                          [](const auto& suite) { return std::string(suite.param); });
 
 }  // namespace
