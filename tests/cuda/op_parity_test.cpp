@@ -1,0 +1,211 @@
+// Single ops of the CUDA backend against the plain CPU path, where the pass's own cases do not
+// reach: many particles, many rows, sizes beyond one wave of blocks, draws and noise on the data.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kernels/philox.hpp"
+#include "tests/support/backends.hpp"
+#include "tests/support/compare.hpp"
+#include "tests/support/random.hpp"
+#include "tests/support/run_pass.hpp"
+
+namespace sfnn {
+namespace {
+
+std::vector<float> normals(std::int64_t count, std::uint64_t seed, double scale = 1) {
+  Random random(seed);
+  std::vector<float> values(count);
+  for (float& value : values) value = float(scale * random.normal());
+  return values;
+}
+
+Vector as_double(const std::vector<float>& values) { return {values.begin(), values.end()}; }
+
+class OpParity : public testing::TestWithParam<const char*> {
+ protected:
+  std::unique_ptr<Backend> cpu_ = make_backend({.device = "cpu", .plain = true, .threads = 1});
+  std::unique_ptr<Backend> gpu_ = make_test_backend(GetParam());
+
+  // The floats that `op` leaves in `count` floats of memory, on both backends.
+  template <class Op>
+  void expect_equal(std::int64_t count, double tolerance, const char* what, const Op& op) {
+    const auto run = [&](Backend& backend) {
+      Buffer out(backend, count * sizeof(float));
+      op(backend, out.floats());
+      return download(backend, out.floats(), count);
+    };
+    expect_close(run(*gpu_), as_double(run(*cpu_)), tolerance, what);
+  }
+};
+
+TEST_P(OpParity, ParticleWeightsFromOneParticleToTenThousand) {
+  for (const std::int64_t M : {1, 2, 31, 32, 33, 100, 512, 513, 10000}) {
+    const std::int64_t N = M > 1000 ? 2 : 37;  // 37 warps: beyond one wave in the simulator
+    const auto log_w = normals(N * M, M, 30);
+    const Tile tile{.N = N, .M = M};
+    expect_equal((M + 2) * N, 2e-4, "w_bar, C_hat, ess", [&](Backend& backend, float* out) {
+      const Buffer d_log_w = upload(backend, log_w);
+      backend.particle_weights(tile, d_log_w.floats(), out, out + N * M, out + N * M + N);
+    });
+  }
+}
+
+// 300 rows make more blocks of eight warps than two multiprocessors take at once.
+TEST_P(OpParity, DrawsAreTheCpusBitForBit) {
+  for (const auto& [N, M, H] : {std::tuple{1, 1, 1}, {3, 5, 31}, {1, 300, 12}, {60, 5, 7}}) {
+    for (const bool shared : {true, false}) {
+      const auto a = normals((shared ? N : N * M) * H, 5 * H), b = normals(H, 7);
+      const Tile tile{.first = 70000, .N = N, .M = M, .first_particle = 3};
+      const Draw draw{.seed = 0x123456789abcdef0, .site = 9};
+      const auto run = [&](Backend& backend, const float* logits) {
+        const Buffer d_a = upload(backend, a), d_b = upload(backend, b);
+        Buffer s(backend, backend.bits_bytes(N * M, H));
+        backend.set_clock({.step = kMaxStep - 1});
+        const ConstMatrix view{logits ? d_a.floats() : nullptr, shared ? N : N * M, H};
+        backend.sample_hidden(draw, tile, view, d_b.floats(), {s.data(), N * M, H});
+        std::vector<std::uint8_t> bits(N * M * H);
+        backend.download_bits({s.data(), N * M, H}, bits);
+        return bits;
+      };
+      EXPECT_EQ(run(*gpu_, nullptr), run(*cpu_, nullptr));
+      const auto gpu = run(*gpu_, a.data()), cpu = run(*cpu_, a.data());
+      for (std::int64_t e = 0; e < N * M * H; ++e) {
+        const std::int64_t r = e / H, i = e % H, row = shared ? r / M : r;
+        const double p = 1 / (1 + std::exp(-double(a[row * H + i]) - b[i]));
+        const float u =
+            uniform({draw.seed, kMaxStep - 1, draw.site}, std::uint32_t(tile.first + r / M),
+                    std::uint32_t(tile.first_particle + r % M), i);
+        if (std::abs(u - p) < 1e-6) continue;  // a tie
+        ASSERT_EQ(int(gpu[e]), int(cpu[e])) << r << ", " << i;
+      }
+    }
+  }
+}
+
+TEST_P(OpParity, ColumnSumsOfManyRows) {
+  for (const auto& [rows, cols] : {std::pair{1, 1}, {100, 33}, {4097, 3}, {9000, 40}}) {
+    const auto g = normals(rows * cols, rows);
+    expect_equal(cols, float_tolerance(rows, rows), "column sums",
+                 [&](Backend& backend, float* out) {
+                   const Buffer d_g = upload(backend, g);
+                   backend.accumulate_column_sums({d_g.floats(), rows, cols}, out);
+                   backend.accumulate_column_sums({d_g.floats(), rows, cols}, out);  // adds
+                 });
+  }
+}
+
+TEST_P(OpParity, BaselineSumsOfManyRows) {
+  for (const bool shared : {true, false}) {
+    const std::int64_t N = 23, M = 200, H = 5;  // 4600 rows: several splits
+    const auto a = normals((shared ? N : N * M) * H, 3), b = normals(H, 4), C_hat = normals(N, 5);
+    Random random(6);
+    std::vector<std::uint8_t> bits(N * M * H);
+    for (auto& bit : bits) bit = std::uint8_t(random.integer(0, 1));
+    expect_equal(
+        2 * H, float_tolerance(N * M, N * M), "baseline sums", [&](Backend& backend, float* out) {
+          const Buffer d_a = upload(backend, a), d_b = upload(backend, b),
+                       d_C_hat = upload(backend, C_hat);
+          Buffer s(backend, backend.bits_bytes(N * M, H));
+          backend.upload_bits(bits, {s.data(), N * M, H});
+          backend.accumulate_baseline({.N = N, .M = M}, {d_a.floats(), shared ? N : N * M, H},
+                                      d_b.floats(), {s.data(), N * M, H}, d_C_hat.floats(), out);
+        });
+  }
+}
+
+TEST_P(OpParity, GatherBinarisesCentresAndAddsNoise) {
+  const std::int64_t rows = 50, cols = 39, N = 21;
+  Random random(8);
+  std::vector<std::uint8_t> grey(rows * cols);
+  for (auto& byte : grey) byte = std::uint8_t(random.integer(0, 255));
+  const auto real = normals(rows * cols, 9), mean = normals(cols, 10);
+  std::vector<std::int32_t> order(rows);
+  for (std::int64_t i = 0; i < rows; ++i) order[i] = std::int32_t((i * 7) % rows);
+  for (const bool u8 : {true, false}) {
+    for (const bool binarize : {true, false}) {
+      expect_equal(N * cols, 2e-5, "gathered", [&](Backend& backend, float* out) {
+        const Buffer d_grey = upload(backend, grey), d_real = upload(backend, real),
+                     d_mean = upload(backend, mean), d_order = upload(backend, order);
+        backend.set_clock({.step = 5, .first = 20});
+        backend.gather({.data = {u8 ? d_grey.data() : d_real.data(),
+                                 u8 ? DataColumns::Type::u8 : DataColumns::Type::f32, rows, cols,
+                                 u8 ? 1 / 255.0f : 1.0f},
+                        .order = reinterpret_cast<const std::int32_t*>(d_order.data()),
+                        .tile = {.first = 4, .N = N},
+                        .binarize = binarize,
+                        .binarize_draw = {11, kSiteBinarizeInput},
+                        .mean = binarize ? nullptr : d_mean.floats(),
+                        .noise = binarize ? 0 : 0.5f,
+                        .noise_draw = {12, kSiteInputNoise},
+                        .out = {out, N, cols}});
+      });
+    }
+  }
+}
+
+TEST_P(OpParity, ShufflesAsTheCpuDoes) {
+  for (const std::int64_t count : {0, 1, 2, 1000}) {
+    const auto run = [&](Backend& backend) {
+      Buffer order(backend, count * sizeof(std::int32_t));
+      auto* data = reinterpret_cast<std::int32_t*>(order.data());
+      backend.shuffle({99, 3, kSitePermutation}, count, data);
+      return download(backend, data, count);
+    };
+    const auto order = run(*gpu_);
+    EXPECT_EQ(order, run(*cpu_));
+    std::vector<bool> seen(count);
+    for (std::int32_t i : order) seen[i] = true;
+    EXPECT_EQ(std::count(seen.begin(), seen.end(), true), count);
+  }
+}
+
+TEST_P(OpParity, SelectsTheSameRows) {
+  const std::int64_t N = 5, M = 60;
+  Random random(4);
+  std::vector<float> w_bar(N * M);
+  for (float& w : w_bar) w = random.uniform() < 0.5 ? 0.0f : float(random.uniform());
+  const auto run = [&](Backend& backend) {
+    const Buffer d_w_bar = upload(backend, w_bar);
+    Buffer index(backend, N * M * sizeof(std::int32_t));
+    const RowSet rows = backend.select_rows({.N = N, .M = M}, d_w_bar.floats(), 1e-3f,
+                                            reinterpret_cast<std::int32_t*>(index.data()));
+    return download(backend, rows.index, rows.count);
+  };
+  EXPECT_EQ(run(*gpu_), run(*cpu_));
+}
+
+TEST_P(OpParity, MeanOutputsAndMetrics) {
+  for (const Output output : {Output::softmax, Output::bernoulli, Output::gaussian}) {
+    const std::int64_t N = 6, M = 4, D = 37;
+    const auto o = normals(N * M * D, 1, 3), c = normals(D, 2), y = std::vector<float>(N * D);
+    expect_equal(N * D, 1e-4, "mean outputs", [&](Backend& backend, float* out) {
+      const Buffer d_o = upload(backend, o), d_c = upload(backend, c), d_y = upload(backend, y);
+      const OutputArgs args{output,
+                            {.N = N, .M = M},
+                            {d_o.floats(), N * M, D},
+                            d_c.floats(),
+                            {d_y.floats(), N, output == Output::softmax ? 1 : D}};
+      backend.accumulate_mean_output(args, {out, N, D});
+      backend.accumulate_mean_output(args, {out, N, D});  // adds
+    });
+  }
+  const std::int64_t N = 700;
+  const auto C_hat = normals(N, 3, 100), ess = normals(N, 4);
+  const auto sums = [&](Backend& backend) {
+    const Buffer d_C_hat = upload(backend, C_hat), d_ess = upload(backend, ess);
+    Buffer out(backend, 2 * sizeof(double));
+    auto* data = reinterpret_cast<double*>(out.data());
+    for (int k = 0; k < 2; ++k)
+      backend.accumulate_metrics(N, d_C_hat.floats(), d_ess.floats(), data);
+    return download(backend, data, 2);
+  };
+  const auto expected = sums(*cpu_);
+  expect_close(sums(*gpu_), expected, double_tolerance(N, 200.0 * N), "metrics");
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, OpParity, backends_under_test(),
+                         [](const auto& suite) { return std::string(suite.param); });
+
+}  // namespace
+}  // namespace sfnn

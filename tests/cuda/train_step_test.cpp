@@ -1,0 +1,126 @@
+// Whole training steps on the CUDA backend against the plain CPU path, parameter for parameter:
+// launch by launch, and replayed as a graph.
+#include <gtest/gtest.h>
+
+#include "host/train/trainer.hpp"
+#include "tests/support/backends.hpp"
+#include "tests/support/compare.hpp"
+#include "tests/support/networks.hpp"
+#include "tests/support/random.hpp"
+
+namespace sfnn {
+namespace {
+
+// 11 examples in batches of 4: the last batch of an epoch is smaller.
+DataSet small_data(const NetworkSpec& spec, std::uint64_t seed) {
+  const ReferenceBatch batch = random_batch(spec, 11, 1, seed);
+  DataSet data{.D_in = spec.D_in, .D_out = spec.D_out, .output = spec.output};
+  data.train.count = batch.N;
+  data.train.x = {std::vector<float>(batch.x.begin(), batch.x.end()), spec.D_in};
+  data.train.y = {std::vector<float>(batch.y.begin(), batch.y.end()),
+                  spec.output == Output::softmax ? 1 : spec.D_out};
+  return data;
+}
+
+TrainOptions small_options(Estimator estimator) {
+  return {.estimator = estimator, .particles = 3, .batch = 4, .epochs = 3, .learning_rate = 0.1};
+}
+
+class TrainStep : public testing::TestWithParam<const char*> {
+ protected:
+  static TrainerState train(Backend& backend, const NetworkSpec& spec, const TrainOptions& options,
+                          const DataSet& data) {
+    Trainer trainer(backend, spec, options, data);
+    while (trainer.step() < trainer.total_steps()) trainer.train_step();
+    return trainer.state();
+  }
+
+  static void expect_same(const TrainerState& actual, const TrainerState& expected) {
+    const auto close = [](const std::vector<float>& a, const std::vector<float>& b,
+                          const char* what) {
+      double largest = 1;
+      for (float value : b) largest = std::max(largest, std::abs(double(value)));
+      expect_close(a, Vector(b.begin(), b.end()), 2e-5 * largest, what);
+    };
+    close(actual.params, expected.params, "params");
+    close(actual.velocity, expected.velocity, "velocity");
+    close(actual.baseline, expected.baseline, "baseline");
+    EXPECT_NEAR(actual.C_hat_sum, expected.C_hat_sum, 1e-4 * (1 + std::abs(expected.C_hat_sum)));
+    EXPECT_NEAR(actual.ess_sum, expected.ess_sum, 1e-4 * (1 + expected.ess_sum));
+  }
+};
+
+TEST_P(TrainStep, EveryEstimatorNetworkAndOutput) {
+  const auto cpu = make_backend({.device = "cpu", .plain = true, .threads = 1});
+  for (const bool graph : {false, true}) {
+    const auto gpu = make_test_backend(GetParam(), graph);
+    for (const Output output : {Output::softmax, Output::bernoulli, Output::gaussian}) {
+      for (const auto& layers : {std::initializer_list<const char*>{"6s", "5s"},
+                                 {"6d", "5d"},
+                                 {"3s+4d", "2s+5d"},
+                                 {"3n+4d"}}) {
+        const NetworkSpec spec = network(5, layers, 4, output);
+        const DataSet data = small_data(spec, 3);
+        for (const EstimatorInfo& estimator : kEstimators) {
+          SCOPED_TRACE(to_string(spec) + " " + std::string(estimator.name) +
+                       (graph ? " as a graph" : ""));
+          const TrainOptions options = small_options(estimator.id);
+          expect_same(train(*gpu, spec, options, data), train(*cpu, spec, options, data));
+          if (!spec.trains_s()) break;  // the estimator does not matter
+        }
+      }
+    }
+  }
+}
+
+// Recording must not change a bit, nor leave the draws of one step to the next.
+TEST_P(TrainStep, AGraphIsTheSameStep) {
+  const NetworkSpec spec = network(5, {"6s", "5s"}, 4, Output::bernoulli);
+  const DataSet data = small_data(spec, 4);
+  TrainOptions options = small_options(Estimator::G5);
+  options.drop_below = 0;
+  const auto eager = make_test_backend(GetParam(), false),
+             graph = make_test_backend(GetParam(), true);
+  const TrainerState a = train(*eager, spec, options, data), b = train(*graph, spec, options, data);
+  EXPECT_EQ(a.params, b.params);
+  EXPECT_EQ(a.velocity, b.velocity);
+  EXPECT_EQ(a.C_hat_sum, b.C_hat_sum);
+}
+
+TEST_P(TrainStep, ResumingEqualsNeverStopping) {
+  const NetworkSpec spec = network(5, {"6s", "2s+5d"}, 4, Output::bernoulli);
+  const DataSet data = small_data(spec, 5);
+  for (const bool graph : {false, true}) {
+    const auto backend = make_test_backend(GetParam(), graph);
+    const TrainOptions options = small_options(Estimator::G1);
+    const TrainerState whole = train(*backend, spec, options, data);
+    TrainerState half;
+    {
+      Trainer trainer(*backend, spec, options, data);
+      for (int step = 0; step < 4; ++step) trainer.train_step();
+      half = trainer.state();
+    }
+    Trainer resumed(*backend, spec, options, data);
+    resumed.restore(half);
+    while (resumed.step() < resumed.total_steps()) resumed.train_step();
+    EXPECT_EQ(resumed.state().params, whole.params);
+    EXPECT_EQ(resumed.state().baseline, whole.baseline);
+  }
+}
+
+// A batch that is cut into tiles gives the same step, but for the order of its sums.
+TEST_P(TrainStep, TilesAddUp) {
+  const NetworkSpec spec = network(5, {"6s", "5s"}, 4, Output::bernoulli);
+  const DataSet data = small_data(spec, 6);
+  const auto backend = make_test_backend(GetParam(), true);
+  TrainOptions options = small_options(Estimator::G3);
+  const TrainerState whole = train(*backend, spec, options, data);
+  options.tiling = {.tile = 3, .parts = 1};
+  expect_same(train(*backend, spec, options, data), whole);
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, TrainStep, backends_under_test(),
+                         [](const auto& suite) { return std::string(suite.param); });
+
+}  // namespace
+}  // namespace sfnn
