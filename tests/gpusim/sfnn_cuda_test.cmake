@@ -55,7 +55,7 @@ function(sfnn_cuda_test name)
   endforeach()
 
   add_executable(${name}_sim ${objects})
-  set_target_properties(${name}_sim PROPERTIES LINKER_LANGUAGE CXX CUDA_RUNTIME_LIBRARY None)
+  set_target_properties(${name}_sim PROPERTIES LINKER_LANGUAGE CXX CUDA_RUNTIME_LIBRARY None SFNN_SIMULATED ON)
   target_link_libraries(${name}_sim PRIVATE ${libraries} sfnn_gpusim)
   set(files "")
   foreach(twin IN LISTS ptx)
