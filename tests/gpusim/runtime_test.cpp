@@ -67,9 +67,21 @@ TEST(Runtime, SynchronisingACapturingStreamIsRefused) {
   SFNN_ASSERT_CUDA(cudaStreamDestroy(stream));
 }
 
-TEST(Runtime, TooManyThreadsIsAnInvalidConfigurationThatPasses) {
+TEST(Runtime, AllocatingDuringACaptureIsRefused) {
+  cudaStream_t stream;
+  cudaGraph_t graph;
+  void* p = nullptr;
+  SFNN_ASSERT_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  SFNN_ASSERT_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  EXPECT_EQ(cudaMalloc(&p, 16), cudaErrorStreamCaptureUnsupported);
+  EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated);
+  cudaGetLastError();
+  SFNN_ASSERT_CUDA(cudaStreamDestroy(stream));
+}
+
+TEST(Runtime, AnEmptyGridIsAnInvalidConfigurationThatPasses) {
   DeviceArray<float> d_out(1);
-  EXPECT_EQ(launch_volume(d_out.data(), 0, 1, 1), cudaErrorInvalidConfiguration);  // an empty grid
+  EXPECT_EQ(launch_volume(d_out.data(), 0, 1, 1), cudaErrorInvalidConfiguration);
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
 }
 

@@ -24,6 +24,8 @@ struct Capture {
   std::set<cudaStream_t> members;   // streams that write here
   std::set<cudaStream_t> unjoined;  // those that an event drew in and that have not come back
   bool valid = true;
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
+  bool from_blocking_stream = true;  // which the default stream would wait for
 };
 
 std::set<std::shared_ptr<Capture>>& captures() {
@@ -41,7 +43,7 @@ using sfnn::gpusim::Simulator;
 // The runtime's opaque types, ours to define.
 struct CUstream_st {
   std::shared_ptr<Capture> capture;
-  bool is_origin = false;
+  bool is_origin = false, blocking = true;
 };
 struct CUevent_st {
   std::chrono::steady_clock::time_point time{};
@@ -64,6 +66,25 @@ bool is_default(cudaStream_t s) {
 }
 std::shared_ptr<Capture> capture_of(cudaStream_t s) { return is_default(s) ? nullptr : s->capture; }
 
+// Captures that the condition holds for are lost; the error, if there are any.
+template <class Condition>
+cudaError_t invalidate_where(Condition condition, cudaError_t error) {
+  bool any = false;
+  for (const auto& c : captures()) {
+    if (!condition(*c)) continue;
+    c->valid = false;
+    any = true;
+  }
+  return any ? Simulator::get().fail(error) : cudaSuccess;
+}
+
+// To wait for work that is only written down is an error in every mode.
+cudaError_t wait_for(const std::shared_ptr<Capture>& capture) {
+  if (!capture) return Simulator::get().sticky();
+  capture->valid = false;
+  return Simulator::get().fail(cudaErrorStreamCaptureUnsupported);
+}
+
 }  // namespace
 
 cudaError_t submit(cudaStream_t stream, NodeKind kind, std::function<void()> work) {
@@ -73,17 +94,16 @@ cudaError_t submit(cudaStream_t stream, NodeKind kind, std::function<void()> wor
     capture->nodes.push_back({kind, std::move(work)});
     return cudaSuccess;
   }
-  if (is_default(stream) && !captures().empty()) {
-    for (const auto& c : captures()) c->valid = false;
-    return sim.fail(cudaErrorStreamCaptureImplicit);
+  if (is_default(stream)) {
+    const auto waits = [](const Capture& c) { return c.from_blocking_stream; };
+    if (const auto e = invalidate_where(waits, cudaErrorStreamCaptureImplicit)) return e;
   }
   return sim.guarded(work);
 }
 
 cudaError_t forbid_while_capturing() {
-  if (captures().empty()) return cudaSuccess;
-  for (const auto& c : captures()) c->valid = false;
-  return Simulator::get().fail(cudaErrorStreamCaptureUnsupported);
+  const auto strict = [](const Capture& c) { return c.mode != cudaStreamCaptureModeRelaxed; };
+  return invalidate_where(strict, cudaErrorStreamCaptureUnsupported);
 }
 
 }  // namespace sfnn::gpusim
@@ -99,9 +119,13 @@ cudaError_t cudaStreamCreate(cudaStream_t* s) {
   *s = new CUstream_st;
   return Simulator::get().sticky();
 }
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, unsigned) { return cudaStreamCreate(s); }
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t* s, unsigned, int) {
-  return cudaStreamCreate(s);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, unsigned flags) {
+  *s = new CUstream_st;
+  (*s)->blocking = !(flags & cudaStreamNonBlocking);
+  return Simulator::get().sticky();
+}
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* s, unsigned flags, int) {
+  return cudaStreamCreateWithFlags(s, flags);
 }
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   *least = *greatest = 0;
@@ -113,10 +137,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t s) {
   delete s;
   return cudaSuccess;
 }
-cudaError_t cudaStreamSynchronize(cudaStream_t s) {
-  if (capture_of(s)) return forbid_while_capturing();
-  return Simulator::get().sticky();
-}
+cudaError_t cudaStreamSynchronize(cudaStream_t s) { return sfnn::gpusim::wait_for(capture_of(s)); }
 cudaError_t cudaStreamQuery(cudaStream_t s) { return cudaStreamSynchronize(s); }
 cudaError_t cudaDeviceSynchronize() {
   if (const auto e = forbid_while_capturing()) return e;
@@ -145,10 +166,7 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s) {
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t e, cudaStream_t s, unsigned) {
   return cudaEventRecord(e, s);
 }
-cudaError_t cudaEventSynchronize(cudaEvent_t e) {
-  if (e->capture) return forbid_while_capturing();
-  return Simulator::get().sticky();
-}
+cudaError_t cudaEventSynchronize(cudaEvent_t e) { return sfnn::gpusim::wait_for(e->capture); }
 cudaError_t cudaEventQuery(cudaEvent_t e) { return cudaEventSynchronize(e); }
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t from, cudaEvent_t to) {
   if (!from->recorded || !to->recorded)
@@ -173,10 +191,12 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned) {
   return cudaSuccess;
 }
 
-cudaError_t cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode) {
+cudaError_t cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode mode) {
   if (is_default(s)) return Simulator::get().fail(cudaErrorStreamCaptureUnsupported);
   if (s->capture) return Simulator::get().fail(cudaErrorIllegalState);
   s->capture = std::make_shared<Capture>();
+  s->capture->mode = mode;
+  s->capture->from_blocking_stream = s->blocking;
   s->is_origin = true;
   s->capture->members.insert(s);
   captures().insert(s->capture);

@@ -97,12 +97,20 @@ float to_tf32(float value, Rounding rounding) {
   return float(round_to_format(value, 10, -126, std::ldexp(2047.0, 117), rounding));
 }
 
-RoundingScope::RoundingScope(Rounding rounding) : before_(std::fegetround()) {
-  if (rounding == Rounding::kZero) std::fesetround(FE_TOWARDZERO);
-  if (rounding == Rounding::kDown) std::fesetround(FE_DOWNWARD);
-  if (rounding == Rounding::kUp) std::fesetround(FE_UPWARD);
+void RoundingScope::set(Rounding rounding) {
+  switch (rounding) {
+    case Rounding::kZero:
+      std::fesetround(FE_TOWARDZERO);
+      break;
+    case Rounding::kDown:
+      std::fesetround(FE_DOWNWARD);
+      break;
+    case Rounding::kUp:
+      std::fesetround(FE_UPWARD);
+      break;
+    default:
+      std::fesetround(FE_TONEAREST);
+  }
 }
-
-RoundingScope::~RoundingScope() { std::fesetround(before_); }
 
 }  // namespace sfnn::gpusim

@@ -104,16 +104,22 @@ std::uint16_t to_half(double value, Rounding rounding);
 std::uint16_t to_bf16(double value, Rounding rounding);
 float to_tf32(float value, Rounding rounding);
 
-// Sets the rounding direction of the C++ floating-point environment for a scope.
+// Sets the rounding direction of the C++ floating-point environment for a scope. Outside of one it
+// is to nearest, so asking for that costs nothing.
 class RoundingScope {
  public:
-  explicit RoundingScope(Rounding rounding);
-  ~RoundingScope();
+  explicit RoundingScope(Rounding rounding) : changed_(rounding != Rounding::kNearest) {
+    if (changed_) set(rounding);
+  }
+  ~RoundingScope() {
+    if (changed_) set(Rounding::kNearest);
+  }
   RoundingScope(const RoundingScope&) = delete;
   RoundingScope& operator=(const RoundingScope&) = delete;
 
  private:
-  int before_;
+  static void set(Rounding rounding);
+  bool changed_;
 };
 
 }  // namespace sfnn::gpusim
