@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "host/backend/error.hpp"
+#include "kernels/philox.hpp"
 #include "tests/support/compare.hpp"
 #include "tests/support/count_allocations.hpp"
 #include "tests/support/networks.hpp"
@@ -16,6 +17,13 @@ namespace {
 
 std::unique_ptr<Backend> cpu(int threads = 1, bool plain = false) {
   return make_backend({.device = "cpu", .plain = plain, .threads = threads});
+}
+
+// The order in which an epoch visits the examples.
+std::vector<std::int32_t> epoch_order(std::uint64_t seed, std::uint32_t epoch, std::int64_t count) {
+  std::vector<std::int32_t> order(count);
+  cpu()->shuffle({seed, epoch, kSitePermutation}, count, order.data());
+  return order;
 }
 
 struct Case {
@@ -119,8 +127,7 @@ TEST_P(TrainerCases, TwoStepsFollowTheReference) {
   Trainer trainer(*backend, case_.spec, case_.options, data_);
   Vector params = to_double(trainer.state().params), velocity(params.size());
   const std::int64_t M = trainer.particles(), N = case_.options.batch, D_y = data_.train.y.cols;
-  std::vector<std::int32_t> order(data_.train.count);
-  epoch_order(case_.options.seed, 0, order);
+  const auto order = epoch_order(case_.options.seed, 0, data_.train.count);
   ReferenceEstimator estimator{.id = case_.options.estimator};
   std::vector<Vector> score2(case_.spec.depth()), score2_L(case_.spec.depth());
   for (std::int64_t step = 0; step < 2; ++step) {
@@ -177,10 +184,8 @@ TEST(Trainer, LearnsAMappingThatCanBeLearnt) {
 }
 
 TEST(Trainer, VisitsEveryExampleOnceAnEpochInNewOrder) {
-  std::vector<std::int32_t> first(101), second(101), again(101);
-  epoch_order(5, 0, first);
-  epoch_order(5, 1, second);
-  epoch_order(5, 0, again);
+  const auto first = epoch_order(5, 0, 101), again = epoch_order(5, 0, 101);
+  auto second = epoch_order(5, 1, 101);
   EXPECT_EQ(first, again);
   EXPECT_NE(first, second);
   std::sort(second.begin(), second.end());
