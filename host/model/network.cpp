@@ -16,7 +16,9 @@ namespace {
 constexpr std::int64_t kMaxWidth = std::int64_t(1) << 24;
 constexpr std::int64_t kSlotAlignment = 16;  // floats: 64 bytes
 
-std::string_view name(Output output) {
+}  // namespace
+
+std::string_view to_string(Output output) {
   switch (output) {
     case Output::softmax:
       return "softmax";
@@ -27,8 +29,6 @@ std::string_view name(Output output) {
   }
   return "?";
 }
-
-}  // namespace
 
 LayerSpec parse_layer(std::string_view text) {
   const auto refuse = [&] {
@@ -97,7 +97,7 @@ void NetworkSpec::validate() const {
 std::string to_string(const NetworkSpec& spec) {
   std::string text = fmt::format("{}", spec.D_in);
   for (const LayerSpec& layer : spec.hidden) text += '-' + to_string(layer);
-  return text + fmt::format("-{} {}", spec.D_out, name(spec.output));
+  return text + fmt::format("-{} {}", spec.D_out, to_string(spec.output));
 }
 
 NetworkSpec as_stochastic(const NetworkSpec& spec) {

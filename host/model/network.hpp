@@ -49,6 +49,7 @@ struct NetworkSpec {
   friend bool operator==(const NetworkSpec&, const NetworkSpec&) = default;
 };
 
+std::string_view to_string(Output);
 // "392-200s-200s-392 bernoulli"
 std::string to_string(const NetworkSpec&);
 

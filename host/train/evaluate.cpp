@@ -17,13 +17,12 @@ namespace {
 
 // What a tile's examples add to the figures. Tiles are summed in order, so the threads do not
 // matter.
-struct TileSums {
+struct Sums {
   std::vector<double> curve;
   double ess = 0, errors = 0, mean_sse = 0;
 };
 
-// Rows that a lane holds at a time: enough for efficient products, few enough to stay in cache.
-constexpr std::int64_t kRows = 512;
+constexpr std::int64_t kParts = 32;
 
 std::int64_t chunk_of(std::int64_t M) { return std::min<std::int64_t>(M, 64); }
 
@@ -44,29 +43,44 @@ struct Lane {
 // C_hat_1 .. C_hat_M of each example as its particles go by, in double.
 class RunningCriterion {
  public:
-  explicit RunningCriterion(std::int64_t N) : lse_(N), squares_(N) {}
+  explicit RunningCriterion(std::int64_t N) : examples_(N) {}
 
   void add(const Tile& tile, const float* log_w, std::vector<double>& curve) {
     for (std::int64_t n = 0; n < tile.N; ++n) {
       for (std::int64_t m = 0; m < tile.M; ++m) {
-        const double value = log_w[n * tile.M + m];
         const std::int64_t k = tile.first_particle + m;
-        lse_[n].add(value);
-        squares_[n].add(2 * value);
-        curve[k] += lse_[n].value() - std::log(double(k + 1));
+        examples_[n].add(log_w[n * tile.M + m]);
+        curve[k] += examples_[n].log_sum() - std::log(double(k + 1));
       }
     }
   }
   double effective_particles(std::int64_t n) const {  // 1 / sum_m w_bar^2
-    return std::exp(2 * lse_[n].value() - squares_[n].value());
+    return examples_[n].sum * examples_[n].sum / examples_[n].squares;
   }
 
  private:
-  std::vector<LogSumExp<double>> lse_, squares_;
+  struct Example {  // sums of w and w^2, in units of exp(max) and exp(2 max)
+    double max = -INFINITY, sum = 0, squares = 0;
+
+    void add(double log_w) {
+      if (log_w == -INFINITY) return;  // w = 0
+      if (log_w > max) {
+        const double shrink = std::exp(max - log_w);
+        sum *= shrink;
+        squares *= shrink * shrink;
+        max = log_w;
+      }
+      const double w = std::exp(log_w - max);
+      sum += w;
+      squares += w * w;
+    }
+    double log_sum() const { return max + std::log(sum); }
+  };
+  std::vector<Example> examples_;
 };
 
 void add_prediction(const NetworkSpec& spec, const Tile& tile, std::int64_t M,
-                    const Examples& examples, const std::vector<float>& mean_sum, TileSums& sums) {
+                    const Examples& examples, const std::vector<float>& mean_sum, Sums& sums) {
   for (std::int64_t n = 0; n < tile.N; ++n) {
     const float* mean = mean_sum.data() + n * spec.D_out;
     if (spec.output == Output::softmax) {
@@ -81,11 +95,9 @@ void add_prediction(const NetworkSpec& spec, const Tile& tile, std::int64_t M,
   }
 }
 
-TileSums evaluate_tile(Backend& backend, const NetworkSpec& spec, const float* params,
-                       const Examples& examples, const StagedData& data, Tile tile, std::int64_t M,
-                       bool predict, Lane& lane) {
-  TileSums sums;
-  sums.curve.resize(M);
+void evaluate_tile(Backend& backend, const NetworkSpec& spec, const float* params,
+                   const Examples& examples, const StagedData& data, Tile tile, std::int64_t M,
+                   bool predict, Lane& lane, Sums& sums) {
   RunningCriterion criterion(tile.N);
   data.gather(backend, tile, nullptr, {}, lane.pass);
   if (predict) backend.fill_zero(lane.mean.data(), lane.mean.bytes());
@@ -110,14 +122,13 @@ TileSums evaluate_tile(Backend& backend, const NetworkSpec& spec, const float* p
     backend.download(lane.mean.data(), std::as_writable_bytes(mean));
     add_prediction(spec, tile, M, examples, lane.mean_host, sums);
   }
-  return sums;
 }
 
-Evaluation summarize(const NetworkSpec& spec, const std::vector<TileSums>& tiles,
-                     std::int64_t count, std::int64_t M, bool predict) {
+Evaluation summarize(const NetworkSpec& spec, const std::vector<Sums>& parts, std::int64_t count,
+                     std::int64_t M, bool predict) {
   Evaluation result{.examples = count, .particles = M, .curve = std::vector<double>(M)};
   double ess = 0, errors = 0, mean_sse = 0;
-  for (const TileSums& sums : tiles) {
+  for (const Sums& sums : parts) {
     for (std::int64_t k = 0; k < M; ++k) result.curve[k] += sums.curve[k];
     ess += sums.ess;
     errors += sums.errors;
@@ -143,22 +154,31 @@ Evaluation evaluate(Backend& backend, const NetworkSpec& spec, const float* para
   if (examples.count == 0) throw ConfigError("there are no examples to evaluate on");
   if (options.particles < 1) throw ConfigError("eval.particles must be at least 1");
   const std::int64_t M = spec.samples() ? options.particles : 1, chunk = chunk_of(M);
-  const std::int64_t tile_size = std::clamp<std::int64_t>(kRows / chunk, 1, examples.count);
+  const std::int64_t tile_size = backend
+                                     .choose_tiling({.batch = examples.count,
+                                                     .M = chunk,
+                                                     .row_floats = Pass::row_floats(spec),
+                                                     .parameters = ParamLayout(spec).size})
+                                     .tile;
   const std::int64_t tiles = (examples.count + tile_size - 1) / tile_size;
+  const std::int64_t parts = std::min(tiles, kParts);
   const bool predict = options.predict && spec.output != Output::bernoulli;
   const StagedData data(backend, examples, x_mean);
   std::vector<std::unique_ptr<Lane>> lanes;
-  for (int lane = 0; lane < backend.lanes(); ++lane) {
+  for (std::int64_t lane = 0; lane < std::min<std::int64_t>(backend.lanes(), parts); ++lane) {
     lanes.push_back(std::make_unique<Lane>(backend, spec,
                                            PassOptions{.seed = options.seed, .backward = false},
                                            tile_size, chunk, predict));
   }
-  std::vector<TileSums> sums(tiles);
+  std::vector<Sums> sums(parts);
   backend.set_clock({.step = kEvaluationStep});
-  backend.for_each(tiles, [&](std::int64_t t, int lane) {
-    const std::int64_t first = t * tile_size;
-    const Tile tile{.first = first, .N = std::min(tile_size, examples.count - first)};
-    sums[t] = evaluate_tile(backend, spec, params, examples, data, tile, M, predict, *lanes[lane]);
+  backend.for_each(parts, [&](std::int64_t p, int lane) {
+    sums[p].curve.resize(M);
+    for (std::int64_t t = tiles * p / parts; t < tiles * (p + 1) / parts; ++t) {
+      const std::int64_t first = t * tile_size;
+      const Tile tile{.first = first, .N = std::min(tile_size, examples.count - first)};
+      evaluate_tile(backend, spec, params, examples, data, tile, M, predict, *lanes[lane], sums[p]);
+    }
   });
   return summarize(spec, sums, examples.count, M, predict);
 }

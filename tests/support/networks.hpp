@@ -19,15 +19,7 @@ inline NetworkSpec network(std::int64_t D_in, std::initializer_list<const char*>
 
 // Names the cases of a suite that runs over the outputs.
 inline std::string output_name(const testing::TestParamInfo<Output>& info) {
-  switch (info.param) {
-    case Output::softmax:
-      return "softmax";
-    case Output::bernoulli:
-      return "bernoulli";
-    case Output::gaussian:
-      return "gaussian";
-  }
-  return "unknown";
+  return std::string(to_string(info.param));
 }
 
 }  // namespace sfnn
