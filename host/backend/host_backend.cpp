@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "host/backend/error.hpp"
+#include "kernels/baseline.hpp"
 
 namespace sfnn {
 namespace {
@@ -72,6 +73,14 @@ void HostBackend::accumulate_metrics(std::int64_t N, const float* C_hat, const f
   for (std::int64_t n = 0; n < N; ++n) {
     sums[0] += C_hat[n];
     sums[1] += ess[n];
+  }
+}
+
+void HostBackend::update_baseline(const BaselineUpdateArgs& p) {
+  for (std::int64_t i = 0; i < p.size; ++i) {
+    float sum = 0;
+    for (std::int64_t k = 0; k < p.part_count; ++k) sum += p.parts[k * p.part_stride + i];
+    p.averages[i] = moved_average(clock().step == 0, p.averages[i], p.scale * sum, p.decay);
   }
 }
 

@@ -31,6 +31,7 @@ class HostBackend : public Backend {
                      std::int32_t* index) override;
   void accumulate_metrics(std::int64_t N, const float* C_hat, const float* ess,
                           double* sums) override;
+  void update_baseline(const BaselineUpdateArgs&) override;
 
  protected:
   DrawKey key(const Draw& draw) const { return {draw.seed, clock_.step, draw.site}; }

@@ -15,7 +15,6 @@
 #include "host/backend/cpu/update.hpp"
 #include "host/backend/error.hpp"
 #include "hwy/targets.h"
-#include "kernels/baseline.hpp"
 
 namespace sfnn {
 namespace {
@@ -178,14 +177,6 @@ void CpuBackend::update(const UpdateArgs& p) {
     const std::int64_t first = item * kRange;
     cpu::update(p, clock().learning_rate, first, std::min(kRange, p.size - first));
   });
-}
-
-void CpuBackend::update_baseline(const BaselineUpdateArgs& p) {
-  for (std::int64_t i = 0; i < p.size; ++i) {
-    float sum = 0;
-    for (std::int64_t k = 0; k < p.part_count; ++k) sum += p.parts[k * p.part_stride + i];
-    p.averages[i] = moved_average(clock().step == 0, p.averages[i], p.scale * sum, p.decay);
-  }
 }
 
 }  // namespace sfnn

@@ -46,7 +46,6 @@ class CpuBackend final : public HostBackend {
                            const float* C_hat, float* sums) override;
 
   void update(const UpdateArgs&) override;
-  void update_baseline(const BaselineUpdateArgs&) override;
 };
 
 }  // namespace sfnn

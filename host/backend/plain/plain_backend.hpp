@@ -43,7 +43,6 @@ class PlainBackend final : public HostBackend {
                            const float* C_hat, float* sums) override;
 
   void update(const UpdateArgs&) override;
-  void update_baseline(const BaselineUpdateArgs&) override;
 };
 
 }  // namespace sfnn
