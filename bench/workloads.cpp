@@ -26,6 +26,7 @@ DataOptions real_or(const char* set, const char* task, const char* stand_in_task
   options.set = real ? set : "glyphs";
   options.task = real ? task : stand_in_task;
   options.limit = real && std::string(task) == "faces" ? 0 : 10000;
+  workload.stand_in = !real;
   workload.data_note = real ? fmt::format("{} {}", set, task)
                             : fmt::format("glyphs {} standing in for {}", stand_in_task, set);
   return options;
@@ -92,7 +93,9 @@ Workload describe(int number) {
 
 Workload make_workload(int number, const fs::path& cache, int threads) {
   Workload w = describe(number);
-  const fs::path file = cache / fmt::format("{}-{}.safetensors", w.name, w.data.name);
+  // The built-in stand-in for absent data is another network.
+  const fs::path file =
+      cache / fmt::format("{}-{}.safetensors", w.name, w.stand_in ? "stand-in" : "real");
   const std::int64_t size = ParamLayout(w.spec).size;
   if (fs::exists(file)) {
     TensorFile saved = read_safetensors(file);
