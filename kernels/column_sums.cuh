@@ -15,6 +15,7 @@
 namespace sfnn {
 
 constexpr int kColumnThreads = 512;
+constexpr int kColumnMinBlocks = 3;  // of 512: three quarters of a multiprocessor
 constexpr int kColumnWarps = kColumnThreads / kWarp;
 
 // Adds up `value` over the warps of the block, lane by lane. Valid in warp 0.
@@ -47,7 +48,7 @@ __device__ inline void write(const ColumnOutput& out, std::int64_t e, float sum)
 }
 
 // out = sum of the rows of g. Grid: x over groups of 32 columns, y over runs of rows.
-__global__ void __launch_bounds__(kColumnThreads)
+__global__ void __launch_bounds__(kColumnThreads, kColumnMinBlocks)
     column_sums_kernel(const ConstMatrix g, const ColumnOutput out) {
   const RowRun run = rows_of_block(g.rows);
   const std::int64_t i = std::int64_t(blockIdx.x) * kWarp + lane_of_thread();
@@ -69,7 +70,7 @@ struct BaselineSumsArgs {
 
 // out [2, n_s] = sums over all rows of score^2 and of score^2 C_hat. Grid as above.
 template <class Unit>
-__global__ void __launch_bounds__(kColumnThreads)
+__global__ void __launch_bounds__(kColumnThreads, kColumnMinBlocks)
     baseline_sums_kernel(const BaselineSumsArgs p, const ColumnOutput out) {
   const Unit* h = reinterpret_cast<const Unit*>(p.s.data);
   const std::int64_t H = p.s.cols;
@@ -77,10 +78,12 @@ __global__ void __launch_bounds__(kColumnThreads)
   const std::int64_t i = std::int64_t(blockIdx.x) * kWarp + lane_of_thread();
   float score2 = 0, score2_L = 0;
   if (i < H) {
+    const float b = p.b[i];
+#pragma unroll 1  // the arithmetic hides the latency; unrolled, it would spill
     for (std::int64_t r = run.begin + warp_of_thread(); r < run.end; r += kColumnWarps) {
       const std::int64_t n = r / p.tile.M;
       const float* a = p.a.row(p.a.rows == p.tile.N ? n : r);
-      const float score = load_unit(h[r * H + i]) - sigmoid(a[i] + p.b[i]);
+      const float score = load_unit(h[r * H + i]) - sigmoid(a[i] + b);
       score2 += score * score;
       score2_L += score * score * p.C_hat[n];
     }

@@ -29,9 +29,10 @@ __global__ void __launch_bounds__(kThreads, kMinBlocks)
     LogSumExp<float> lse;
     for (std::int64_t m = Group::rank(); m < p.M; m += Group::kSize) lse.add(log_w[m]);
     lse = Group::merge(lse);
+    const float scale = 1.0f / lse.sum;
     float squares = 0;
     for (std::int64_t m = Group::rank(); m < p.M; m += Group::kSize) {
-      const float w = std::exp(log_w[m] - lse.max) / lse.sum;
+      const float w = std::exp(log_w[m] - lse.max) * scale;
       p.w_bar[n * p.M + m] = w;
       squares += w * w;
     }
