@@ -15,7 +15,7 @@
 namespace sfnn {
 
 constexpr int kColumnThreads = 512;
-constexpr int kColumnMinBlocks = 3;  // of 512: three quarters of a multiprocessor
+constexpr int kColumnMinBlocks = kResidentThreads / kColumnThreads;
 constexpr int kColumnWarps = kColumnThreads / kWarp;
 
 // Adds up `value` over the warps of the block, lane by lane. Valid in warp 0.

@@ -9,8 +9,14 @@ namespace sfnn {
 constexpr int kWarp = 32;
 constexpr int kThreads = 256;  // of a block, where a kernel does not say otherwise
 constexpr int kWarpsPerBlock = kThreads / kWarp;
-// Blocks of kThreads that share a multiprocessor, at least: three quarters of its 2048 threads.
-constexpr int kMinBlocks = 6;
+// Threads that share a multiprocessor, at least: three quarters of 2048 where it takes as many, all
+// of them where it takes 1536; Turing takes 1024.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 750
+constexpr int kResidentThreads = 1024;
+#else
+constexpr int kResidentThreads = 1536;
+#endif
+constexpr int kMinBlocks = kResidentThreads / kThreads;
 // Kernels stride over their grid, so more blocks than these only cost their start.
 constexpr std::int64_t kBlocksPerMultiprocessor = 16;
 
