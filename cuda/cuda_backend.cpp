@@ -137,15 +137,18 @@ void CudaBackend::synchronize() { SFNN_CUDA_CHECK(cudaStreamSynchronize(queue_.s
 
 // --- control
 
-// The whole batch in one tile where it fits: the larger the products, the better.
+// The whole batch in one tile where it fits: the larger the products, the better, up to a point.
 Tiling CudaBackend::choose_tiling(const StepShape& shape) const {
   // Activations, gradients, and the operands that a product wants in another form: at most three
   // times the activations. Parameters, velocity and gradient come on top.
   const double bytes_per_example = 3.0 * sizeof(float) * double(shape.M * shape.row_floats);
   const double room =
       0.9 * double(free_device_memory()) - 3.0 * sizeof(float) * double(shape.parameters);
-  const double fits = std::max(1.0, room / std::max(1.0, bytes_per_example));
-  return {.tile = std::int64_t(std::min(fits, double(shape.batch))), .parts = 1};
+  const double fits = room / std::max(1.0, bytes_per_example);
+  constexpr double kRowsEnough = 1 << 17;  // products of more rows run no faster
+  const double enough = kRowsEnough / double(shape.M);
+  const double tile = std::clamp(std::min(fits, enough), 1.0, std::max(1.0, double(shape.batch)));
+  return {.tile = std::int64_t(tile), .parts = 1};
 }
 
 void CudaBackend::for_each(std::int64_t items, FunctionRef<void(std::int64_t, int)> fn) {

@@ -41,6 +41,8 @@ TEST_F(SmallDevice, TakesALargeBatchInTiles) {
   EXPECT_EQ(tiling.parts, 1);
   gpusim::set_device_memory(std::size_t(1) << 33);
   EXPECT_EQ(backend->choose_tiling(shape).tile, 1000);
+  const StepShape huge{.batch = 100000, .M = 100, .row_floats = 10, .parameters = 10};
+  EXPECT_EQ(backend->choose_tiling(huge).tile, (1 << 17) / 100);  // more would gain nothing
 }
 
 // What does not fit on the device is read from page-locked memory: the examples are the same.

@@ -2,6 +2,7 @@
 // launch by launch, and replayed as a graph.
 #include <gtest/gtest.h>
 
+#include "host/train/evaluate.hpp"
 #include "host/train/trainer.hpp"
 #include "tests/support/backends.hpp"
 #include "tests/support/compare.hpp"
@@ -29,7 +30,7 @@ TrainOptions small_options(Estimator estimator) {
 class TrainStep : public testing::TestWithParam<const char*> {
  protected:
   static TrainerState train(Backend& backend, const NetworkSpec& spec, const TrainOptions& options,
-                          const DataSet& data) {
+                            const DataSet& data) {
     Trainer trainer(backend, spec, options, data);
     while (trainer.step() < trainer.total_steps()) trainer.train_step();
     return trainer.state();
@@ -117,6 +118,29 @@ TEST_P(TrainStep, TilesAddUp) {
   const TrainerState whole = train(*backend, spec, options, data);
   options.tiling = {.tile = 3, .parts = 1};
   expect_same(train(*backend, spec, options, data), whole);
+}
+
+// Two chunks of particles, the second smaller.
+TEST_P(TrainStep, EvaluationIsTheCpus) {
+  const auto cpu = make_backend({.device = "cpu", .plain = true, .threads = 1});
+  const auto gpu = make_test_backend(GetParam());
+  for (const Output output : {Output::softmax, Output::bernoulli, Output::gaussian}) {
+    const NetworkSpec spec = network(5, {"6s", "3s+4d"}, 4, output);
+    const DataSet data = small_data(spec, 7);
+    const auto run = [&](Backend& backend) {
+      const auto host = initial_params(spec, 3, 2.0);
+      Buffer params(backend, host.size() * sizeof(float));
+      backend.upload(std::as_bytes(std::span(host)), params.data());
+      return evaluate(backend, spec, params.floats(), data.train, {}, {.particles = 70});
+    };
+    const Evaluation actual = run(*gpu), expected = run(*cpu);
+    expect_close(actual.curve, Vector(expected.curve.begin(), expected.curve.end()), 1e-4, "curve");
+    EXPECT_NEAR(actual.nll, expected.nll, 1e-4);
+    EXPECT_NEAR(actual.effective_particles, expected.effective_particles, 1e-3);
+    EXPECT_EQ(actual.error, expected.error);
+    ASSERT_EQ(actual.mean_sse.has_value(), output == Output::gaussian);
+    EXPECT_NEAR(actual.mean_sse.value_or(0), expected.mean_sse.value_or(0), 1e-3);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, TrainStep, backends_under_test(),
