@@ -78,13 +78,13 @@ TEST(Config, DefaultsAreTheDocumentedOnes) {
   EXPECT_EQ(config.train.estimator, Estimator::G3);
   EXPECT_EQ(config.train.particles, 20);
   EXPECT_EQ(config.eval.particles, 100);
-  EXPECT_EQ(config.warmup_epochs(), 4);
-  EXPECT_EQ(with({"train.epochs=50"}).warmup_epochs(), 5);
-  EXPECT_EQ(with({"train.warmup_epochs=0.25"}).warmup_epochs(), 0.25);
-  EXPECT_DOUBLE_EQ(config.c(), 1.0 / 20);
-  EXPECT_EQ(with({"train.c=0.5"}).c(), 0.5);
-  EXPECT_DOUBLE_EQ(config.drop_below(), 1e-6 / 20);
-  EXPECT_EQ(with({"train.drop_below=0"}).drop_below(), 0);
+  EXPECT_EQ(config.train_options().warmup_epochs_or_default(), 4);
+  EXPECT_EQ(with({"train.epochs=50"}).train_options().warmup_epochs_or_default(), 5);
+  EXPECT_EQ(with({"train.warmup_epochs=0.25"}).train_options().warmup_epochs_or_default(), 0.25);
+  EXPECT_DOUBLE_EQ(config.train_options().c_or_default(20), 1.0 / 20);
+  EXPECT_EQ(with({"train.c=0.5"}).train_options().c_or_default(20), 0.5);
+  EXPECT_DOUBLE_EQ(config.train_options().drop_below_or_default(20), 1e-6 / 20);
+  EXPECT_EQ(with({"train.drop_below=0"}).train_options().drop_below_or_default(20), 0);
   EXPECT_NO_THROW(config.validate());
 }
 
@@ -238,7 +238,7 @@ TEST(Config, EveryShippedFileLoads) {
   }
   EXPECT_GE(count, 3);  // the paper's experiments
   const Config halves = load_config(SFNN_SOURCE_DIR "/bench/paper/mnist-halves.toml");
-  EXPECT_EQ(halves.warmup_epochs(), 5);
+  EXPECT_EQ(halves.train_options().warmup_epochs_or_default(), 5);
   EXPECT_EQ(halves.net.hidden.size(), 2u);
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "host/backend/error.hpp"
+#include "kernels/gather.hpp"
 #include "kernels/philox.hpp"
 #include "tests/support/compare.hpp"
 #include "tests/support/count_allocations.hpp"
@@ -49,6 +50,12 @@ std::vector<Case> cases() {
           {"a", network(7, {"9d", "6d"}, 5, Output::bernoulli), with(Estimator::G3)},
           {"c", network(7, {"4s+9d", "4s+6d"}, 5, Output::bernoulli), with(Estimator::G4)},
           {"d", network(7, {"4n+9d", "4n+6d"}, 5, Output::bernoulli), with(Estimator::G3)}};
+}
+
+// Values in [0, 1], to be drawn as bits.
+void grey(Columns& columns) {
+  for (float& value : std::get<std::vector<float>>(columns.values))
+    value = 1 / (1 + std::exp(-value));
 }
 
 class TrainerCases : public testing::TestWithParam<int> {
@@ -120,45 +127,86 @@ TEST_P(TrainerCases, AStepAllocatesNothing) {
       << "the count itself is broken";
 }
 
-// The whole step, against the reference: gather, draw, gradient, average over the batch, momentum.
-TEST_P(TrainerCases, TwoStepsFollowTheReference) {
-  case_.options.noise = 0;  // the reference adds none
+// What the network is to see of an example at a step: drawn as bits or not, centred, with noise.
+double seen_x(const DataSet& data, const TrainOptions& options, std::uint32_t step,
+              std::int64_t row, std::int64_t i) {
+  double value = data.train.x.at(row, i);
+  if (data.binarize_train) {
+    value =
+        uniform({options.data_seed, step, kSiteBinarizeInput}, std::uint32_t(row), 0, i) <= value;
+  }
+  if (!data.x_mean.empty()) value -= data.x_mean[i];
+  return value +
+         options.noise * normal_at({options.seed, step, kSiteInputNoise}, std::uint32_t(row), i);
+}
+
+double seen_y(const DataSet& data, const TrainOptions& options, std::uint32_t step,
+              std::int64_t row, std::int64_t i) {
+  const double value = data.train.y.at(row, i);
+  if (!data.binarize_train) return value;
+  return uniform({options.data_seed, step, kSiteBinarizeTarget}, std::uint32_t(row), 0, i) <= value;
+}
+
+// Two whole epochs, against the reference: the order of examples, the smaller last batch, what the
+// network sees of the data, draws, gradients, their average over the batch, momentum, the rate,
+// G1's averages.
+TEST_P(TrainerCases, TwoEpochsFollowTheReference) {
+  for (float& value : data_.x_mean = std::vector<float>(7)) value = 0.25f;
+  if (case_.spec.output == Output::bernoulli)
+    grey(data_.train.x), grey(data_.train.y), data_.binarize_train = true;
+  case_.options.data_seed = 77;
   const auto backend = cpu();
   Trainer trainer(*backend, case_.spec, case_.options, data_);
   Vector params = to_double(trainer.state().params), velocity(params.size());
-  const std::int64_t M = trainer.particles(), N = case_.options.batch, D_y = data_.train.y.cols;
-  const auto order = epoch_order(case_.options.seed, 0, data_.train.count);
+  const std::int64_t M = trainer.particles(), D_y = data_.train.y.cols,
+                     per_epoch = trainer.steps_per_epoch();
   ReferenceEstimator estimator{.id = case_.options.estimator};
   std::vector<Vector> score2(case_.spec.depth()), score2_L(case_.spec.depth());
-  for (std::int64_t step = 0; step < 2; ++step) {
+  for (std::int64_t step = 0; step < 2 * per_epoch; ++step) {
+    const auto order =
+        epoch_order(case_.options.seed, std::uint32_t(step / per_epoch), data_.train.count);
+    const std::int64_t first = step % per_epoch * case_.options.batch;
+    const std::int64_t N = std::min(case_.options.batch, data_.train.count - first);
     ReferenceBatch batch{.N = N, .M = M};
     for (std::int64_t n = 0; n < N; ++n) {
-      const std::int64_t row = order[step * N + n];
-      for (std::int64_t i = 0; i < case_.spec.D_in; ++i)
-        batch.x.push_back(data_.train.x.at(row, i));
-      for (std::int64_t i = 0; i < D_y; ++i) batch.y.push_back(data_.train.y.at(row, i));
+      const std::int64_t row = order[first + n];
+      for (std::int64_t i = 0; i < case_.spec.D_in; ++i) {
+        batch.x.push_back(seen_x(data_, case_.options, std::uint32_t(step), row, i));
+      }
+      for (std::int64_t i = 0; i < D_y; ++i) {
+        batch.y.push_back(seen_y(data_, case_.options, std::uint32_t(step), row, i));
+      }
     }
     batch.bits =
         reference_draws(case_.spec, params, batch, case_.options.seed, std::uint32_t(step));
     const ReferenceResult result = reference_pass(case_.spec, params, batch, estimator);
+    const double warmup = 0.6 * double(per_epoch), total = 3.0 * double(per_epoch),
+                 t = double(step);
+    const double rate =
+        0.05 * (t < std::round(warmup) ? (t + 1) / std::round(warmup)
+                                       : (total - t) / (total - std::round(warmup)));
     for (std::size_t e = 0; e < params.size(); ++e) {
       velocity[e] = 0.9 * velocity[e] + result.gradient[e] / double(N);
-      params[e] += trainer.learning_rate(step) * velocity[e];
+      params[e] += rate * velocity[e];
     }
-    // L_bar of the next step: the first step starts the averages.
-    estimator.L_bar.clear();
+    // L_bar of the next step; the first step starts the averages, later ones move them.
+    estimator.L_bar.assign(case_.spec.depth(), {});
     for (std::int64_t l = 0; l < case_.spec.depth(); ++l) {
-      Vector L_bar;
-      for (std::size_t i = 0; i < result.score2[l].size(); ++i) {
-        L_bar.push_back(result.score2_C_hat[l][i] / result.score2[l][i]);
+      score2[l].resize(result.score2[l].size());
+      score2_L[l].resize(result.score2[l].size());
+      for (std::size_t i = 0; i < score2[l].size(); ++i) {
+        const double keep = step == 0 ? 0 : case_.options.baseline_decay;
+        score2[l][i] = keep * score2[l][i] + (1 - keep) * result.score2[l][i] / double(N * M);
+        score2_L[l][i] =
+            keep * score2_L[l][i] + (1 - keep) * result.score2_C_hat[l][i] / double(N * M);
+        estimator.L_bar[l].push_back(score2_L[l][i] / score2[l][i]);
       }
-      estimator.L_bar.push_back(L_bar);
     }
     trainer.train_step();
   }
   const TrainerState state = trainer.state();
-  expect_close(state.params, params, 2e-5, "params");
-  expect_close(state.velocity, velocity, 2e-4, "velocity");
+  expect_close(state.params, params, 1e-4, "params");
+  expect_close(state.velocity, velocity, 1e-3, "velocity");
 }
 
 TEST_P(TrainerCases, TheCpuPathFollowsThePlainOne) {

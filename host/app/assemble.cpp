@@ -20,21 +20,7 @@ NetworkSpec test_network_of(const Config& config, const NetworkSpec& spec) {
 }
 
 TrainOptions train_options_of(const Config& config, const MachineOptions& machine) {
-  TrainOptions options{.seed = config.seed,
-                       .data_seed = config.data.seed,
-                       .estimator = config.train.estimator,
-                       .particles = config.train.particles,
-                       .batch = config.train.batch,
-                       .epochs = config.train.epochs,
-                       .learning_rate = config.train.learning_rate,
-                       .warmup_epochs = config.train.warmup_epochs,
-                       .momentum = config.train.momentum,
-                       .baseline_decay = config.train.baseline_decay,
-                       .c = config.train.c,
-                       .drop_below = config.train.drop_below,
-                       .init_scale = config.net.init_scale,
-                       .noise = config.data_noise,
-                       .tiling = {config.train.tile, config.train.parts}};
+  TrainOptions options = config.train_options();
   if (machine.backend.plain) options.drop_below = 0;  // the oracle leaves nothing out
   return options;
 }

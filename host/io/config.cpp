@@ -250,35 +250,29 @@ std::uint64_t config_hash(const Config& config) {
 
 // --- meaning -----------------------------------------------------------------------------------
 
-double Config::warmup_epochs() const {
-  return train.warmup_epochs.value_or(std::min(5.0, double(train.epochs) / 5));
-}
-
-double Config::c() const { return train.c.value_or(1.0 / double(train.particles)); }
-
-double Config::drop_below() const {
-  return train.drop_below.value_or(1e-6 / double(train.particles));
+TrainOptions Config::train_options() const {
+  return {.seed = seed,
+          .data_seed = data.seed,
+          .estimator = train.estimator,
+          .particles = train.particles,
+          .batch = train.batch,
+          .epochs = train.epochs,
+          .learning_rate = train.learning_rate,
+          .warmup_epochs = train.warmup_epochs,
+          .momentum = train.momentum,
+          .baseline_decay = train.baseline_decay,
+          .c = train.c,
+          .drop_below = train.drop_below,
+          .init_scale = net.init_scale,
+          .noise = data_noise,
+          .tiling = {train.tile, train.parts}};
 }
 
 void Config::validate() const {
   // Widths of input and output come with the data; any will do here.
   const NetworkSpec network{
       .D_in = 1, .hidden = net.hidden, .D_out = 1, .output = Output::bernoulli};
-  network.validate();
-  const EstimatorInfo& estimator = info(train.estimator);
-  if (estimator.needs_two_particles && train.particles < 2 && network.trains_s()) {
-    throw ConfigError(fmt::format(
-        "train.estimator = {} with train.particles = 1: with one particle every responsibility is "
-        "1: {}; use "
-        "train.particles of 2 or more",
-        estimator.name,
-        train.estimator == Estimator::G4 ? "G4 would train each unit towards its own draw"
-                                         : "G5's gradient would be zero"));
-  }
-  if (warmup_epochs() > double(train.epochs)) {
-    throw ConfigError(fmt::format("train.warmup_epochs = {}: must not exceed train.epochs = {}",
-                                  OptionType<double>::text(warmup_epochs()), train.epochs));
-  }
+  sfnn::validate(train_options(), network);
   if (data.limit > 0 && data.valid >= data.limit) {
     throw ConfigError(fmt::format(
         "data.valid = {}: must be below data.limit = {}, or no example is left to train on",

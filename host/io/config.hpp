@@ -14,6 +14,7 @@
 #include "host/data/dataset.hpp"
 #include "host/model/estimator.hpp"
 #include "host/model/network.hpp"
+#include "host/train/train_options.hpp"
 
 namespace sfnn {
 
@@ -30,8 +31,7 @@ struct NetConfig {
   double init_scale = 1.0;
 };
 
-// An empty std::optional reads and prints as "auto"; Config's functions below say what it stands
-// for.
+// An empty std::optional reads and prints as "auto"; TrainOptions says what it stands for.
 struct TrainConfig {
   Estimator estimator = Estimator::G3;
   std::int64_t particles = 20;  // M
@@ -60,10 +60,7 @@ struct Config {
   TrainConfig train;
   EvalConfig eval;
 
-  // What "auto" stands for.
-  double warmup_epochs() const;  // min(5, epochs / 5)
-  double c() const;              // 1 / M
-  double drop_below() const;     // 1e-6 / M
+  TrainOptions train_options() const;
 
   // Checks what concerns several keys and needs no data. Throws ConfigError.
   void validate() const;

@@ -25,35 +25,14 @@ std::vector<float> download(Backend& backend, const Buffer& from) {
   return to;
 }
 
-double warmup_epochs(const TrainOptions& options) {
-  return options.warmup_epochs.value_or(std::min(5.0, double(options.epochs) / 5));
-}
-
 PassOptions pass_options(const TrainOptions& options, std::int64_t M) {
   return {.seed = options.seed,
           .estimator = options.estimator,
-          .c = float(options.c.value_or(1.0 / double(M))),
-          .drop_below = float(options.drop_below.value_or(1e-6 / double(M)))};
+          .c = float(options.c_or_default(M)),
+          .drop_below = float(options.drop_below_or_default(M))};
 }
 
 }  // namespace
-
-void validate(const TrainOptions& options, const NetworkSpec& spec) {
-  spec.validate();
-  const EstimatorInfo& estimator = info(options.estimator);
-  require(options.particles >= 1, "train.particles must be at least 1");
-  require(options.batch >= 1, "train.batch must be at least 1");
-  require(options.epochs >= 0, "train.epochs must not be negative");
-  require(!(estimator.needs_two_particles && options.particles == 1 && spec.trains_s()),
-          fmt::format("{} needs train.particles of at least 2: with one particle its "
-                      "responsibility is 1 whatever "
-                      "was drawn, so {}",
-                      estimator.name,
-                      options.estimator == Estimator::G4
-                          ? "every unit would be trained towards its own draw"
-                          : "its gradient would be zero"));
-  require(warmup_epochs(options) >= 0, "train.warmup_epochs must not be negative");
-}
 
 Trainer::Trainer(Backend& backend, const NetworkSpec& spec, const TrainOptions& options,
                  const DataSet& data)
@@ -72,9 +51,10 @@ Trainer::Trainer(Backend& backend, const NetworkSpec& spec, const TrainOptions& 
   require(data_.count() > 0, "there are no training examples");
   require(data.D_in == spec.D_in && data.D_out == spec.D_out,
           "the data set does not fit the network");
-  schedule_ = {.max_rate = options.learning_rate,
-               .warmup_steps = std::llround(warmup_epochs(options) * double(steps_per_epoch_)),
-               .total_steps = options.epochs * steps_per_epoch_};
+  schedule_ = {
+      .max_rate = options.learning_rate,
+      .warmup_steps = std::llround(options.warmup_epochs_or_default() * double(steps_per_epoch_)),
+      .total_steps = options.epochs * steps_per_epoch_};
   require(schedule_.total_steps < kEvaluationStep, "train.epochs: more than 2^30 steps");
 
   const std::int64_t batch = std::min(options.batch, data_.count());

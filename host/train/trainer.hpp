@@ -13,28 +13,9 @@
 #include "host/train/pass.hpp"
 #include "host/train/schedule.hpp"
 #include "host/train/staged_data.hpp"
+#include "host/train/train_options.hpp"
 
 namespace sfnn {
-
-struct TrainOptions {
-  std::uint64_t seed = 1, data_seed = 0;
-  Estimator estimator = Estimator::G3;
-  std::int64_t particles = 20;
-  std::int64_t batch = 100;
-  std::int64_t epochs = 20;
-  double learning_rate = 0.1;
-  std::optional<double> warmup_epochs;  // min(5, epochs / 5) unless set
-  double momentum = 0.9;
-  double baseline_decay = 0.99;      // of G1's averages
-  std::optional<double> c;           // of G5: 1/M unless set
-  std::optional<double> drop_below;  // of a particle's responsibility: 1e-6 / M unless set
-  double init_scale = 1;             // W ~ N(0, init_scale^2 / fan-in)
-  double noise = 0;                  // standard deviation of Gaussian noise on the input
-  Tiling tiling;                     // zero: chosen by the backend
-};
-
-// Throws ConfigError where the combination teaches nothing or the numbers are out of range.
-void validate(const TrainOptions&, const NetworkSpec&);
 
 // Everything that a run carries from one step to the next.
 struct TrainerState {
@@ -64,7 +45,7 @@ class Trainer {
 
   const float* params() const { return params_.floats(); }  // in the backend's memory
   TrainerState state();
-  void restore(const TrainerState&);          // throws DataError where sizes differ
+  void restore(const TrainerState&);        // throws DataError where sizes differ
   void set_params(std::span<const float>);  // other weights to start from
 
   const Tiling& tiling() const { return tiling_; }

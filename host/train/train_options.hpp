@@ -1,0 +1,44 @@
+// How to train, apart from where the data and the weights come from.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "host/backend/backend.hpp"
+#include "host/model/estimator.hpp"
+#include "host/model/network.hpp"
+
+namespace sfnn {
+
+struct TrainOptions {
+  std::uint64_t seed = 1, data_seed = 0;
+  Estimator estimator = Estimator::G3;
+  std::int64_t particles = 20;
+  std::int64_t batch = 100;
+  std::int64_t epochs = 20;
+  double learning_rate = 0.1;
+  std::optional<double> warmup_epochs;  // min(5, epochs / 5) unless set
+  double momentum = 0.9;
+  double baseline_decay = 0.99;      // of G1's averages
+  std::optional<double> c;           // of G5: 1/M unless set
+  std::optional<double> drop_below;  // of a particle's responsibility: 1e-6 / M unless set
+  double init_scale = 1;             // W ~ N(0, init_scale^2 / fan-in)
+  double noise = 0;                  // standard deviation of Gaussian noise on the input
+  Tiling tiling;                     // zero: chosen by the backend
+
+  // What is used where nothing was set.
+  double warmup_epochs_or_default() const {
+    return warmup_epochs.value_or(std::min(5.0, double(epochs) / 5));
+  }
+  double c_or_default(std::int64_t M) const { return c.value_or(1.0 / double(M)); }
+  double drop_below_or_default(std::int64_t M) const {
+    return drop_below.value_or(1e-6 / double(M));
+  }
+};
+
+// Throws ConfigError, naming the config's key, where the combination teaches nothing or a number is
+// out of range.
+void validate(const TrainOptions&, const NetworkSpec&);
+
+}  // namespace sfnn
