@@ -185,7 +185,7 @@ TEST_F(Program, BadInputGetsOneSentenceAndItsExitCode) {
            {"train --config bad.toml", 2, "train.epoch"},
            {"train --config missing.toml", 2, "missing.toml"},
            {"train --set train.estimator=G9", 2, "G9"},
-           {"train --set train.estimator=G5 --set train.particles=1", 2, "gradient would be zero"},
+           {"train --set train.estimator=G5 --set train.particles=1", 2, "the gradient would be zero"},
            {"train --set train.estimator=G4 --set train.particles=1", 2, "its own draw"},
            {"train --set net.hidden=20x", 2, "20x"},
            {"train --set data.set=mnist --data nowhere", 1, "nowhere"},
