@@ -222,7 +222,6 @@ TEST(Config, KeysThatContradictEachOtherAreRefused) {
     return message_of([&] { with(settings).validate(); });
   };
   EXPECT_THAT(error({"train.epochs=3", "train.warmup_epochs=4"}), HasSubstr("train.warmup_epochs"));
-  EXPECT_THAT(error({"data.limit=100", "data.valid=100"}), HasSubstr("data.valid"));
   EXPECT_THAT(error({"eval.as_stochastic=true"}), StartsWith("eval.as_stochastic = true: only a"));
   EXPECT_EQ(error({"eval.as_stochastic=true", "net.hidden=200d,200d"}), "no error");
   EXPECT_EQ(error({"train.epochs=0"}), "no error");

@@ -87,7 +87,7 @@ TEST(Halves, OfAnOddHeightTheLowerIsTheLarger) {
   EXPECT_EQ(data.D_out, 2);
 }
 
-TEST(Split, TakesValidationFromTheFirstExamplesAndKeepsTheirOrder) {
+TEST(Split, LimitsTheTrainingExamplesBesideTheValidationOnes) {
   const TinyMnist tiny;
   DataOptions options = tiny.options();
   options.binarize = "none";
@@ -95,7 +95,7 @@ TEST(Split, TakesValidationFromTheFirstExamplesAndKeepsTheirOrder) {
   options.valid = 2;
   options.test_limit = 3;
   const DataSet data = load_data(options);
-  EXPECT_EQ(data.train.count, 4);
+  EXPECT_EQ(data.train.count, 6);
   EXPECT_EQ(data.valid.count, 2);
   EXPECT_EQ(data.test.count, 3);
   std::vector<int> firsts;
@@ -106,7 +106,11 @@ TEST(Split, TakesValidationFromTheFirstExamplesAndKeepsTheirOrder) {
     EXPECT_TRUE(std::is_sorted(rows.begin(), rows.end()));
     firsts.insert(firsts.end(), rows.begin(), rows.end());
   }
-  EXPECT_THAT(firsts, testing::UnorderedElementsAre(0, 1, 2, 3, 4, 5));
+  EXPECT_EQ(std::set<int>(firsts.begin(), firsts.end()).size(), 8u) << "none is in both";
+  options.limit = 1;
+  const DataSet smaller = load_data(options);
+  EXPECT_EQ(smaller.train.count, 1);
+  EXPECT_EQ(smaller.valid.x.values, data.valid.x.values) << "the same, whatever the limit";
 }
 
 TEST(Split, FollowsTheDataSeedAlone) {

@@ -60,8 +60,8 @@ struct DataOptions {
   std::string task = "auto";
   std::string binarize = "once";    // halves of grey images: once | epoch | none
   bool center = false;              // subtract the training mean from x
-  std::int64_t limit = 0;           // use the first so many training examples at most; 0: all
-  std::int64_t valid = 0;           // how many of these are set aside for validation
+  std::int64_t limit = 0;           // training examples, at most; 0: all
+  std::int64_t valid = 0;           // how many others are set aside for validation
   std::int64_t test_limit = 0;      // the same for the test examples; 0: all
   std::int64_t test_subjects = 10;  // faces: whole subjects held out
   std::uint64_t seed = 0;           // of binarisation, splits and glyphs

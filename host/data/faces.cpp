@@ -120,11 +120,12 @@ DataSet load_faces(const DataOptions& options) {
   const std::span test_subjects(order.begin(), options.test_subjects);
   const std::span other_subjects(order.begin() + options.test_subjects, order.end());
 
-  const auto used = faces_of(subjects, other_subjects, options.limit);
-  const auto [train, valid] = set_aside(used, other_subjects, options.valid);
+  const auto others = faces_of(subjects, other_subjects, /*limit=*/0);
+  auto [train, valid] = set_aside(others, other_subjects, options.valid);
+  train.resize(limited(std::int64_t(train.size()), options.limit));
   if (train.empty())
     throw ConfigError(fmt::format("data.valid = {} leaves none of the {} faces to train on",
-                                  options.valid, used.size()));
+                                  options.valid, others.size()));
 
   DataSet data;
   data.name = options.set;

@@ -27,8 +27,7 @@ std::vector<std::int32_t> permutation(const DrawKey& key, std::int64_t count) {
   std::vector<std::int32_t> order = all_rows(count);
   std::vector<std::uint64_t> keys(count);
   for (const std::int32_t row : order) {
-    const PhiloxWords words = draw_words(key, std::uint32_t(row), 0, 0);
-    keys[row] = std::uint64_t(words.v[1]) << 32 | words.v[0];
+    keys[row] = shuffle_key(key, std::uint32_t(row));
   }
   std::sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
     return std::pair(keys[a], a) < std::pair(keys[b], b);
@@ -37,15 +36,15 @@ std::vector<std::int32_t> permutation(const DrawKey& key, std::int64_t count) {
 }
 
 Split split_rows(std::int64_t count, const DataOptions& options) {
-  const std::int64_t used = limited(count, options.limit);
-  if (options.valid >= used)
+  if (options.valid >= count)
     throw ConfigError(fmt::format("data.valid = {} leaves none of the {} examples to train on",
-                                  options.valid, used));
-  const std::vector<std::int32_t> order = permutation({options.seed, kTrainPart, kSiteSplit}, used);
+                                  options.valid, count));
+  const auto order = permutation({options.seed, kTrainPart, kSiteSplit}, count);
   const auto border = order.begin() + options.valid;
   Split split{{border, order.end()}, {order.begin(), border}};
   std::sort(split.train.begin(), split.train.end());
   std::sort(split.valid.begin(), split.valid.end());
+  split.train.resize(limited(std::int64_t(split.train.size()), options.limit));
   return split;
 }
 

@@ -19,8 +19,8 @@ struct Split {
   std::vector<std::int32_t> train, valid;  // rows of the file, ascending
 };
 
-// The first data.limit of `count` rows, data.valid of which, drawn by data.seed, are for
-// validation.
+// data.valid of `count` rows, drawn by data.seed, are for validation, whatever the limit; the first
+// data.limit of the others are for training.
 Split split_rows(std::int64_t count, const DataOptions&);  // throws ConfigError
 
 std::vector<std::int32_t> all_rows(std::int64_t count);

@@ -273,11 +273,6 @@ void Config::validate() const {
   const NetworkSpec network{
       .D_in = 1, .hidden = net.hidden, .D_out = 1, .output = Output::bernoulli};
   sfnn::validate(train_options(), network);
-  if (data.limit > 0 && data.valid >= data.limit) {
-    throw ConfigError(fmt::format(
-        "data.valid = {}: must be below data.limit = {}, or no example is left to train on",
-        data.valid, data.limit));
-  }
   if (eval.as_stochastic) {
     try {
       as_stochastic(network);

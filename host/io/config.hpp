@@ -83,9 +83,9 @@ struct Config {
     v("data.center", self.data.center, "take the mean of the training inputs off x", any);
     v("data.noise", self.data_noise, "standard deviation of Gaussian noise on training inputs",
       not_negative);
-    v("data.limit", self.data.limit, "training examples, validation ones included; 0: all",
+    v("data.limit", self.data.limit, "training examples, beside the validation ones; 0: all",
       not_negative);
-    v("data.valid", self.data.valid, "how many of those are set aside for validation",
+    v("data.valid", self.data.valid, "how many examples are set aside for validation",
       not_negative);
     v("data.test_limit", self.data.test_limit, "test examples; 0: all", not_negative);
     v("data.test_subjects", self.data.test_subjects, "faces: whole subjects held out for the test",
