@@ -53,6 +53,16 @@ class Program : public testing::Test {
     return open_checkpoint(directory_ / run, /*best=*/false, [](const std::string&) {});
   }
 
+  std::vector<std::string> step_files(const std::string& run) {  // oldest first
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(directory_ / run / "checkpoints")) {
+      const std::string name = entry.path().filename().string();
+      if (name.starts_with("step-")) names.push_back(name);
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
   fs::path directory_;
   const std::string small_ =
       "--set data.limit=400 --set data.valid=100 --set data.test_limit=60 --set net.hidden=20s,10s "
@@ -151,6 +161,36 @@ TEST_F(Program, AStoppedRunResumesBitForBit) {
   EXPECT_EQ(run("train " + options + "--out halves --resume").code, 0);
 }
 
+// What is printed when a run is stopped must work: the directory knows its config.
+TEST_F(Program, ResumeNeedsNothingButTheDirectory) {
+  const std::string options = small_ + "--set train.epochs=3 ";
+  ASSERT_EQ(run("train " + options + "--out here").code, 0);
+  const auto params = newest("here").params;
+  fs::remove(directory_ / "here/checkpoints" / step_files("here").back());
+  const Result resumed = run("train --resume --out here");
+  ASSERT_EQ(resumed.code, 0) << resumed.out;
+  EXPECT_EQ(newest("here").params, params);
+  const Result nowhere = run("train --resume");
+  EXPECT_EQ(nowhere.code, 2);
+  EXPECT_NE(nowhere.out.find("--out"), std::string::npos);
+}
+
+TEST_F(Program, ARunWithoutEpochsLeavesItsFirstWeights) {
+  ASSERT_EQ(run("train " + small_ + "--set train.epochs=0 --out none").code, 0);
+  EXPECT_EQ(run("eval none").code, 0);
+}
+
+TEST_F(Program, TheDemoTouchesNothingButItsOwnFiles) {
+  fs::create_directories(directory_ / "mine");
+  std::ofstream(directory_ / "mine/thesis.txt") << "years of work";
+  const Result result = run("demo --out mine");
+  EXPECT_EQ(result.code, 2) << result.out;
+  EXPECT_TRUE(fs::exists(directory_ / "mine/thesis.txt"));
+  ASSERT_EQ(run("train " + small_ + "--set train.epochs=1 --out other").code, 0);
+  EXPECT_EQ(run("demo --out other").code, 2);
+  EXPECT_NO_THROW(newest("other"));
+}
+
 TEST_F(Program, ARunIsNeverOverwritten) {
   ASSERT_EQ(run("train " + small_ + "--set train.epochs=1 --out here").code, 0);
   const auto before = newest("here").params;
@@ -185,7 +225,8 @@ TEST_F(Program, BadInputGetsOneSentenceAndItsExitCode) {
            {"train --config bad.toml", 2, "train.epoch"},
            {"train --config missing.toml", 2, "missing.toml"},
            {"train --set train.estimator=G9", 2, "G9"},
-           {"train --set train.estimator=G5 --set train.particles=1", 2, "the gradient would be zero"},
+           {"train --set train.estimator=G5 --set train.particles=1", 2,
+            "the gradient would be zero"},
            {"train --set train.estimator=G4 --set train.particles=1", 2, "its own draw"},
            {"train --set net.hidden=20x", 2, "20x"},
            {"train --set data.set=mnist --data nowhere", 1, "nowhere"},
@@ -205,11 +246,7 @@ TEST_F(Program, BadInputGetsOneSentenceAndItsExitCode) {
 
 TEST_F(Program, ADamagedCheckpointIsPassedOverForTheOneBefore) {
   ASSERT_EQ(run("train " + small_ + "--set train.epochs=3 --out here").code, 0);
-  fs::path newest_file;
-  for (const auto& entry : fs::directory_iterator(directory_ / "here/checkpoints")) {
-    if (entry.path().filename().string().starts_with("step-"))
-      newest_file = std::max(newest_file, entry.path());
-  }
+  const fs::path newest_file = directory_ / "here/checkpoints" / step_files("here").back();
   const std::int64_t step = newest("here").state.step;
   fs::resize_file(newest_file, fs::file_size(newest_file) - 7);
   const Result eval = run("eval here");

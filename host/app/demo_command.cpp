@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "host/app/commands.hpp"
 #include "host/app/signals.hpp"
 #include "host/app/training_run.hpp"
@@ -31,9 +29,7 @@ int run_demo(const DemoCommand& command) {
   const GlyphBounds bounds = glyph_bounds(data.test);
   Progress progress(Progress::suitable_mode(command.quiet));
   RunDirectory directory(command.out);
-  // The demo's own directory is made anew each time; nothing else is ever removed.
-  if (directory.holds_run()) directory.require_same(config);
-  std::filesystem::remove_all(directory.path());
+  directory.clear(config);  // an earlier demo's files, nothing else
   directory.create(config);
   TrainingRun run(*backend, config, command.machine, data, directory, progress);
   progress.say(
@@ -43,7 +39,11 @@ int run_demo(const DemoCommand& command) {
       "without hidden randomness {:.2f}",
       bounds.optimum_nll, bounds.factorial_nll));
   catch_stop_signals();
-  if (run.train() == TrainingRun::End::stopped) return kStopped;
+  if (run.train() == TrainingRun::End::stopped) {
+    progress.say(
+        fmt::format("stopped; go on with sfnn train --resume --out {}", directory.path().string()));
+    return kStopped;
+  }
   fmt::print("demo: test NLL {:.2f}, optimum {:.2f}, best factorial {:.2f}, samples {}\n",
              run.test()->nll, bounds.optimum_nll, bounds.factorial_nll,
              directory.samples().string());

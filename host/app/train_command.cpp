@@ -12,8 +12,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// A run that is resumed keeps its own config; whatever else is asked for is compared with it later.
 Config config_of(const TrainCommand& command) {
-  Config config = command.config_file.empty() ? Config{} : load_config(command.config_file);
+  Config config;
+  if (!command.config_file.empty()) {
+    config = load_config(command.config_file);
+  } else if (command.resume && RunDirectory(command.out).holds_run()) {
+    config = RunDirectory(command.out).config();
+  }
   for (const std::string& setting : command.settings) apply_setting(config, setting);
   config.validate();
   return config;
@@ -71,6 +77,9 @@ void print_test(const Evaluation& test) {
 }  // namespace
 
 int run_train(const TrainCommand& command) {
+  if (command.resume && command.out.empty()) {
+    throw ConfigError("--resume needs --out: the directory of the run to go on with");
+  }
   const Config config = config_of(command);
   const auto backend = make_backend(command.machine.backend);
   const DataSet data = data_of(config, command.machine);
@@ -86,6 +95,7 @@ int run_train(const TrainCommand& command) {
     directory.require_same(config);
     run.resume();
   } else {
+    if (command.resume) progress.say("there is no run to resume: starting afresh");
     directory.create(config);
   }
   progress.say(fmt::format("{} on {}, {}: {}", to_string(run.network()), data.name,

@@ -153,6 +153,7 @@ void TrainingRun::end_epoch() {
 }
 
 void TrainingRun::finish() {
+  if (trainer_.total_steps() == 0) directory_.save(checkpoint());  // what it started with
   if (!test_)
     test_ = evaluate_on(data_.test);  // no epoch was asked for, or the run had ended before
   if (can_show(data_)) {

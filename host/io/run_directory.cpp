@@ -25,6 +25,8 @@ void make_directories(const fs::path& path) {
 
 bool RunDirectory::holds_run() const { return fs::exists(path_ / "config.toml"); }
 
+Config RunDirectory::config() const { return load_config(path_ / "config.toml"); }
+
 void RunDirectory::create(const Config& config) {
   if (holds_run()) {
     require_same(config);
@@ -36,11 +38,26 @@ void RunDirectory::create(const Config& config) {
   write_file_atomically(path_ / "config.toml", to_toml(config));
 }
 
-void RunDirectory::require_same(const Config& config) const {
-  const auto changed = differences(load_config(path_ / "config.toml"), config);
+void RunDirectory::require_same(const Config& other) const {
+  const auto changed = differences(this->config(), other);
   if (changed.empty()) return;
   throw ConfigError(fmt::format("{} holds a run of another config ({}): choose another --out",
                                 path_.string(), fmt::join(changed, "; ")));
+}
+
+void RunDirectory::clear(const Config& config) {
+  std::error_code ec;
+  if (!fs::exists(path_) || (fs::is_directory(path_) && fs::is_empty(path_, ec))) return;
+  if (!holds_run()) {
+    throw ConfigError(
+        fmt::format("{} exists and holds no run: choose another --out", path_.string()));
+  }
+  require_same(config);
+  for (const fs::path& file : steps()) fs::remove(file);
+  for (const fs::path& file :
+       {best(), checkpoints() / "latest", metrics(), samples(), path_ / "config.toml"}) {
+    fs::remove(file);
+  }
 }
 
 void RunDirectory::save(const Checkpoint& checkpoint) {

@@ -26,10 +26,15 @@ class RunDirectory {
   std::filesystem::path best() const { return path_ / "checkpoints" / "best.safetensors"; }
 
   bool holds_run() const;  // is there a config of a run?
+  Config config() const;
   // Makes the directory, or throws ConfigError: it holds a run already, of this config or another.
   void create(const Config&);
   // Throws ConfigError, with the differences, where the directory's config is not this one.
   void require_same(const Config&) const;
+
+  // Removes the files of a run of this config, and nothing else. Throws ConfigError, before
+  // anything is touched, where the directory holds something else; an absent or empty one is fine.
+  void clear(const Config&);
 
   void save(const Checkpoint&);  // as the newest; older ones than the one before are removed
   void save_best(const Checkpoint&);
