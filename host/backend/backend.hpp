@@ -93,7 +93,6 @@ class Backend {
   virtual std::string describe() const = 0;  // "cpu (AVX2, 2 threads)"
 
   // --- memory
-  // -------------------------------------------------------------------------------------------------
   virtual std::byte* allocate(std::size_t bytes) = 0;  // 64-byte aligned, zeroed; throws Error
   virtual void release(std::byte* data, std::size_t bytes) noexcept = 0;
   virtual void upload(std::span<const std::byte> from, std::byte* to) = 0;
@@ -109,7 +108,6 @@ class Backend {
   virtual void synchronize() = 0;
 
   // --- control
-  // ------------------------------------------------------------------------------------------------
   virtual Tiling choose_tiling(const StepShape&) const = 0;
   virtual int lanes() const = 0;  // how many items for_each may run at once
   // Calls fn(item, lane) for each item, lane < min(items, lanes()); items of different lanes may
@@ -122,13 +120,11 @@ class Backend {
   virtual void pop_range() {}
 
   // --- data
-  // ---------------------------------------------------------------------------------------------------
   virtual void gather(const GatherArgs&) = 0;
   // order = 0 .. count - 1, sorted by shuffle_key
   virtual void shuffle(const DrawKey&, std::int64_t count, std::int32_t* order) = 0;
 
   // --- products
-  // -----------------------------------------------------------------------------------------------
   virtual void multiply(ConstMatrix z, ConstMatrix W, Matrix out, Write) = 0;  // out = z W
   virtual void multiply(ConstBits z, ConstMatrix W, Matrix out, Write) = 0;
   virtual void multiply_transposed(ConstMatrix g, ConstMatrix W, Matrix out,
@@ -138,9 +134,8 @@ class Backend {
   virtual void accumulate_outer(ConstBits z, RowSet rows, ConstMatrix g, Matrix gW) = 0;
 
   // --- forward
-  // ------------------------------------------------------------------------------------------------
-  // s = (u <= sigma(a + b)), u drawn by (example, particle, unit). a [N or N*M, n_s]; a.data null:
-  // p = 1/2.
+  // s = (u <= sigma(a + b)), u drawn by (example, particle, unit). a [N or N*M, n_s];
+  // a.data null: p = 1/2.
   virtual void sample_hidden(const Draw&, const Tile&, ConstMatrix a, const float* b, Bits s) = 0;
   // d = sigma(shared[n] + d + b), in place. shared: [N, n_d], or data null for none.
   virtual void activate(const Tile&, ConstMatrix shared, const float* b, Matrix d) = 0;
@@ -149,9 +144,8 @@ class Backend {
   virtual void accumulate_mean_output(const OutputArgs&, Matrix mean) = 0;
 
   // --- weigh
-  // --------------------------------------------------------------------------------------------------
-  // Eq. (6) (28): w_bar = softmax_m(log_w), C_hat = logsumexp_m(log_w) - log M, ess = 1 / sum_m
-  // w_bar^2
+  // Eq. (6) (28): w_bar = softmax_m(log_w), C_hat = logsumexp_m(log_w) - log M,
+  // ess = 1 / sum_m w_bar^2
   virtual void particle_weights(const Tile&, const float* log_w, float* w_bar, float* C_hat,
                                 float* ess) = 0;
   // The rows with w_bar >= threshold, ascending; index has room for N*M.
@@ -162,9 +156,7 @@ class Backend {
                                   double* sums) = 0;
 
   // --- backward
-  // -----------------------------------------------------------------------------------------------
-  // Eq. (15) (16): g_o = w_bar * d log P / d o on the rows of the set; o shared: w_bar may be null
-  // for 1
+  // Eq. (15) (16): g_o = w_bar * d log P / d o on the rows of the set
   virtual void output_grad(const OutputArgs&, const float* w_bar, RowSet rows, Matrix g_o) = 0;
   virtual void hidden_grad(const HiddenGradArgs&) = 0;
   virtual void deterministic_grad(ConstMatrix d, RowSet rows, Matrix g) = 0;  // g *= d (1 - d)
@@ -176,7 +168,6 @@ class Backend {
                                    const float* C_hat, float* sums) = 0;
 
   // --- update
-  // -------------------------------------------------------------------------------------------------
   // v = momentum * v + scale * sum of parts; params += learning rate * v
   virtual void update(const UpdateArgs&) = 0;
   virtual void update_baseline(const BaselineUpdateArgs&) = 0;

@@ -153,7 +153,8 @@ GlyphBounds glyph_bounds(const Examples& examples) {
 DataSet load_glyphs(const DataOptions& options, const std::string& task_name) {
   const GlyphTask task = parse_task(task_name);
   const GlyphSource train(options.seed, kTrainPart), test(options.seed, kTestPart);
-  const Split split = split_rows(options.limit > 0 ? options.limit + options.valid : kGlyphTrainCount, options);
+  const Split split =
+      split_rows(options.limit > 0 ? options.limit + options.valid : kGlyphTrainCount, options);
   const std::int64_t test_count = options.test_limit > 0 ? options.test_limit : kGlyphTestCount;
 
   DataSet data;

@@ -18,20 +18,17 @@ struct EstimatorInfo {
   bool follows_w_bar;  // proportional to w_bar: a particle of no responsibility may be dropped in
                        // all layers
   bool has_baseline;   // keeps moving averages from step to step
-  std::string_view summary;
 };
 
+// G1: score times (C_hat - L_bar), unbiased, high variance. G2, G3: back-propagation with dh/da = 1
+// or sigma'(a), biased. G4: score times w_bar, unbiased for the fixed-Q bound. G5: score times
+// (w_bar - c), G4's mean with less variance.
 inline constexpr std::array<EstimatorInfo, 5> kEstimators{{
-    {Estimator::G1, "G1", EstimatorKind::score, false, false, true,
-     "score times (C_hat - L_bar): unbiased, high variance"},
-    {Estimator::G2, "G2", EstimatorKind::path, false, true, false,
-     "back-propagation with dh/da = 1: biased"},
-    {Estimator::G3, "G3", EstimatorKind::path, false, true, false,
-     "back-propagation with dh/da = sigma'(a): the paper's biased estimator"},
-    {Estimator::G4, "G4", EstimatorKind::score, true, true, false,
-     "score times w_bar: unbiased for the fixed-Q bound"},
-    {Estimator::G5, "G5", EstimatorKind::score, true, false, false,
-     "score times (w_bar - c): G4's mean with less variance"},
+    {Estimator::G1, "G1", EstimatorKind::score, false, false, true},
+    {Estimator::G2, "G2", EstimatorKind::path, false, true, false},
+    {Estimator::G3, "G3", EstimatorKind::path, false, true, false},
+    {Estimator::G4, "G4", EstimatorKind::score, true, true, false},
+    {Estimator::G5, "G5", EstimatorKind::score, true, false, false},
 }};
 
 constexpr const EstimatorInfo& info(Estimator e) { return kEstimators[std::size_t(e)]; }

@@ -2,10 +2,10 @@
 // array.
 //
 // Layer l reads z, the output of the layer below (x for the first), and has
-//   n_s stochastic units     s ~ Bernoulli(sigma(z W_s + b_s)), or p = 1/2 with no weights where
-//   `fixed` n_d deterministic units  d = sigma(z W_d + s U + b_d)
-// Its own output is d, or s where it has no deterministic units. The network's output is o = z V +
-// c. Matrices are [inputs, units], so a row of activations times a matrix gives the next row.
+//   n_s stochastic units:    s ~ Bernoulli(sigma(z W_s + b_s)), or p = 1/2 where `fixed`
+//   n_d deterministic units: d = sigma(z W_d + s U + b_d)
+// Its own output is d, or s where it has no deterministic units. The output is o = z V + c.
+// Matrices are [inputs, units], so a row of activations times a matrix gives the next row.
 #pragma once
 
 #include <cstdint>

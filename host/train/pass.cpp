@@ -110,7 +110,7 @@ std::int64_t Pass::row_floats(const NetworkSpec& spec) {
   return floats;
 }
 
-// ------------------------------------------------------------------------------------------------------------
+// --- forward
 
 bool Pass::input_shared(std::int64_t l) const {
   return l < spec_.depth() ? layers_[l].input_shared : !spec_.samples();
