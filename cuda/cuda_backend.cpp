@@ -1,5 +1,6 @@
 #include "cuda/cuda_backend.hpp"
 
+#include <cuda_profiler_api.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -166,6 +167,11 @@ std::unique_ptr<StepRunner> CudaBackend::make_step_runner() {
 
 void CudaBackend::push_range(const char* name) { push_profiler_range(name); }
 void CudaBackend::pop_range() { pop_profiler_range(); }
+
+void CudaBackend::profiler(bool on) {
+  synchronize();
+  SFNN_CUDA_CHECK(on ? cudaProfilerStart() : cudaProfilerStop());
+}
 
 // --- data
 

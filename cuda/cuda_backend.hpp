@@ -22,6 +22,7 @@ class CudaBackend final : public Backend {
 
   std::string name() const override { return "cuda"; }
   std::string describe() const override { return description_; }
+  cudaStream_t stream() const { return queue_.stream; }  // where all its work goes
 
   std::byte* allocate(std::size_t bytes) override;
   void release(std::byte* data, std::size_t bytes) noexcept override;
@@ -43,6 +44,7 @@ class CudaBackend final : public Backend {
   std::unique_ptr<StepRunner> make_step_runner() override;
   void push_range(const char* name) override;
   void pop_range() override;
+  void profiler(bool on) override;
 
   void gather(const GatherArgs&) override;
   void shuffle(const DrawKey&, std::int64_t count, std::int32_t* order) override;

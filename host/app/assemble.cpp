@@ -1,6 +1,25 @@
 #include "host/app/assemble.hpp"
 
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "host/backend/error.hpp"
+
 namespace sfnn {
+
+StepRange parse_step_range(const std::string& text) {
+  StepRange range;
+  if (text.empty()) return range;
+  const char *begin = text.data(), *end = begin + text.size();
+  const auto first = std::from_chars(begin, end, range.first);
+  if (first.ec == std::errc() && first.ptr != end && *first.ptr == ':') {
+    const auto last = std::from_chars(first.ptr + 1, end, range.last);
+    if (last.ec == std::errc() && last.ptr == end && 0 <= range.first && range.first < range.last)
+      return range;
+  }
+  throw ConfigError(fmt::format("--profile-steps '{}': write it as 100:110", text));
+}
 
 DataSet data_of(const Config& config, const MachineOptions& machine) {
   DataOptions options = config.data;

@@ -15,7 +15,14 @@ namespace sfnn {
 struct MachineOptions {
   std::string data_root;  // empty: SFNN_DATA
   BackendOptions backend;
+  std::string profile_steps;  // "100:110": what a profiler is to see; empty: nothing is marked
 };
+
+// From when `first` steps are done until `last` are.
+struct StepRange {
+  std::int64_t first = -1, last = -1;  // -1: never
+};
+StepRange parse_step_range(const std::string&);  // throws ConfigError
 
 DataSet data_of(const Config&, const MachineOptions&);
 NetworkSpec network_of(const Config&, const DataSet&);

@@ -22,6 +22,8 @@ void add_machine_options(CLI::App& app, MachineOptions& machine) {
   app.add_option("--threads", machine.backend.threads, "Threads on the CPU; 0: one a core")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
+  app.add_flag("!--eager", machine.backend.graph,
+               "On a GPU: launch by launch instead of as a graph, for profilers");
   app.add_flag("--plain", machine.backend.plain,
                "The plain CPU path: slower, the oracle of the others");
 }
@@ -55,6 +57,8 @@ int run_command_line(int argc, char** argv) {
   sub->add_option("--config", train.config_file, "TOML file; defaults < file < --set");
   sub->add_option("--out", train.out, "Run directory (else a new one below runs/)");
   sub->add_flag("--resume", train.resume, "Go on from the newest checkpoint of --out");
+  sub->add_option("--profile-steps", train.machine.profile_steps,
+                  "Mark steps for a profiler: 100:110, the ten after the first hundred");
   sub->add_flag("--dry-run", train.dry_run, "Print the network and the memory plan, and stop");
   sub->add_flag("--quiet", train.quiet, "Print nothing but errors");
   sub->footer([] {

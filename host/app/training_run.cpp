@@ -20,7 +20,13 @@ TrainingRun::TrainingRun(Backend& backend, const Config& config, const MachineOp
       progress_(progress),
       spec_(network_of(config, data)),
       test_spec_(test_network_of(config, spec_)),
-      trainer_(backend, spec_, train_options_of(config, machine), data) {}
+      trainer_(backend, spec_, train_options_of(config, machine), data),
+      profiled_(parse_step_range(machine.profile_steps)) {
+  if (profiled_.last > trainer_.total_steps()) {
+    throw ConfigError(fmt::format("--profile-steps {}: the run has {} steps", machine.profile_steps,
+                                  trainer_.total_steps()));
+  }
+}
 
 void TrainingRun::resume() {
   const auto saved = directory_.newest([&](const std::string& line) { progress_.say(line); });
@@ -78,7 +84,9 @@ Checkpoint TrainingRun::checkpoint() {
 
 TrainingRun::End TrainingRun::train() {
   while (trainer_.step() < trainer_.total_steps()) {
+    if (trainer_.step() == profiled_.first) backend_.profiler(true);
     trainer_.train_step();
+    if (trainer_.step() == profiled_.last) backend_.profiler(false);
     if (trainer_.step() % trainer_.steps_per_epoch() == 0) {
       end_epoch();
     } else if (progress_.due()) {

@@ -49,6 +49,7 @@ class TrainingRun {
   std::optional<double> valid_nll_;
   std::optional<Evaluation> test_;
   std::chrono::steady_clock::time_point session_start_ = std::chrono::steady_clock::now();
+  StepRange profiled_;
   double seconds_before_ = 0;  // spent by earlier sessions
   std::int64_t session_first_step_ = 0;
 };

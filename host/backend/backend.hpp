@@ -118,6 +118,8 @@ class Backend {
   // Named ranges for a profiler; see Range.
   virtual void push_range(const char*) {}
   virtual void pop_range() {}
+  // Waits, then tells a profiler where the stretch of interest begins (on) and ends.
+  virtual void profiler(bool on) { static_cast<void>(on); }
 
   // --- data
   virtual void gather(const GatherArgs&) = 0;
