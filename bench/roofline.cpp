@@ -1,0 +1,121 @@
+// What a training step costs on paper: each launch with its bytes, its operations and the time it
+// would take at the peak rates of some GPUs. A floor, not a forecast: small launches last longer
+// than their bytes, and operands that stay in a cache may beat the memory's rate.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "bench/predicted_step.hpp"
+#include "host/backend/error.hpp"
+
+namespace sfnn::bench {
+namespace {
+
+struct Options {
+  std::int64_t inputs = 392, outputs = 392;  // MNIST's upper and lower halves
+  std::vector<std::string> hidden{"200s", "200s"};
+  std::string output = "bernoulli", estimator = "G3", math = "fp32";
+  std::int64_t batch = 100, particles = 20;
+  double keep = 1;
+};
+
+NetworkSpec spec_of(const Options& options) {
+  NetworkSpec spec{.D_in = options.inputs, .hidden = {}, .D_out = options.outputs};
+  for (const std::string& layer : options.hidden) spec.hidden.push_back(parse_layer(layer));
+  for (Output output : {Output::softmax, Output::bernoulli, Output::gaussian})
+    if (to_string(output) == options.output) spec.output = output;
+  return spec;
+}
+
+Estimator estimator_of(const std::string& name) {
+  for (const EstimatorInfo& estimator : kEstimators)
+    if (estimator.name == name) return estimator.id;
+  throw ConfigError(fmt::format("estimator '{}' is not known: use G1 to G5", name));
+}
+
+void print_row(std::string_view name, double bytes, double operations) {
+  fmt::print("{:<24} {:>10.3f} {:>10.3f}", name, bytes / 1e6, operations / 1e6);
+}
+
+void print_totals(const std::vector<Launch>& launches) {
+  double bytes = 0, operations = 0;
+  std::array<double, kGpus.size()> all{}, products{};
+  for (const Launch& launch : launches) {
+    bytes += launch.bytes;
+    operations += launch.operations;
+    for (std::size_t g = 0; g < kGpus.size(); ++g) {
+      all[g] += seconds(launch, kGpus[g]);
+      if (launch.product) products[g] += seconds(launch, kGpus[g]);
+    }
+  }
+  print_row(fmt::format("step, {} launches", launches.size()), bytes, operations);
+  for (double time : all) fmt::print(" {:>11.2f}", 1e6 * time);
+  fmt::print("\n{:<46}", "of it products, %");
+  for (std::size_t g = 0; g < kGpus.size(); ++g)
+    fmt::print(" {:>11.1f}", 100 * products[g] / all[g]);
+  fmt::print("\n");
+}
+
+void run(const Options& options) {
+  const NetworkSpec spec = spec_of(options);
+  const TrainOptions train{.estimator = estimator_of(options.estimator),
+                           .particles = options.particles,
+                           .batch = options.batch};
+  const std::vector<Launch> launches =
+      launches_of_step(spec, train, parse_math(options.math), options.keep);
+  fmt::print("predicted, not measured: times are what the peak rates of the data sheets allow\n");
+  fmt::print("{}, batch {}, M {}, {}, {} products", to_string(spec), options.batch,
+             options.particles, options.estimator, options.math);
+  if (options.keep < 1) fmt::print(", {:g} % of the particles kept", 100 * options.keep);
+  fmt::print("\n\n{:<24} {:>10} {:>10}", "launch", "MB", "Mflop");
+  for (const Gpu& gpu : kGpus) fmt::print(" {:>11}", fmt::format("{} us", gpu.name));
+  fmt::print("\n");
+  for (const Launch& launch : launches) {
+    print_row(launch.name, launch.bytes, launch.operations);
+    for (const Gpu& gpu : kGpus) fmt::print(" {:>11.3f}", 1e6 * seconds(launch, gpu));
+    fmt::print("\n");
+  }
+  print_totals(launches);
+}
+
+}  // namespace
+}  // namespace sfnn::bench
+
+int main(int argc, char** argv) {
+  using namespace sfnn::bench;
+  Options options;
+  CLI::App app("Prints the launches of a training step and how long they would take on paper.");
+  app.add_option("--inputs", options.inputs, "Width of x")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--hidden", options.hidden,
+                 "Layers, as in --hidden 200s 200s; also 200d, 40s+160d, 40n+160d")
+      ->capture_default_str();
+  app.add_option("--outputs", options.outputs, "Width of y, or the number of classes")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--output", options.output, "Distribution of y")
+      ->check(CLI::IsMember({"softmax", "bernoulli", "gaussian"}))
+      ->capture_default_str();
+  app.add_option("--estimator", options.estimator, "G1 to G5")->capture_default_str();
+  app.add_option("--batch", options.batch, "Examples a step")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--particles,-M", options.particles, "Particles an example")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--math", options.math, "Arithmetic of the products: fp32, tf32, bf16x3")
+      ->capture_default_str();
+  app.add_option("--keep", options.keep,
+                 "Share of the particles that compaction leaves; 1: no compaction")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  try {
+    run(options);
+    return 0;
+  } catch (const sfnn::ConfigError& error) {
+    fmt::print(stderr, "roofline: {}\n", error.what());
+    return 2;
+  }
+}

@@ -1,0 +1,89 @@
+// The step on paper: its products against a calculation by hand, and how many launches it takes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "bench/predicted_step.hpp"
+#include "tests/support/networks.hpp"
+
+namespace sfnn::bench {
+namespace {
+
+constexpr double N = 100, M = 20, D = 392, H = 200;  // the paper's halves network
+
+NetworkSpec halves() { return network(392, {"200s", "200s"}, 392, Output::bernoulli); }
+
+std::vector<Launch> step(Math math = Math::fp32, double keep = 1,
+                         Estimator estimator = Estimator::G3) {
+  return launches_of_step(halves(), {.estimator = estimator, .particles = 20, .batch = 100}, math,
+                          keep);
+}
+
+double product_operations(const std::vector<Launch>& launches, Unit unit) {
+  double sum = 0;
+  for (const Launch& launch : launches)
+    if (launch.product && launch.unit == unit) sum += launch.operations;
+  return sum;
+}
+
+double bytes_of(const std::vector<Launch>& launches, const std::string& name) {
+  const auto found = std::find_if(launches.begin(), launches.end(),
+                                  [&](const Launch& launch) { return launch.name == name; });
+  return found == launches.end() ? 0 : found->bytes;
+}
+
+// W_1 x is shared by the particles of an example, and what flows back into h_1 is summed over them.
+constexpr double kFirstLayer = 2 * N * D * H;  // forward, and as much for its weights
+constexpr double kSecondLayer = 2 * N * M * H * H, kOutput = 2 * N * M * H * D;
+
+TEST(Roofline, ProductsOfTheDefaultStepAsByHand) {
+  const double back = kOutput + 2 * N * H * H;  // into h_2, particle by particle; into h_1, summed
+  EXPECT_EQ(product_operations(step(), Unit::fp32),
+            2 * kFirstLayer + 2 * kSecondLayer + 2 * kOutput + back);
+}
+
+TEST(Roofline, ATwoLayerStepOfG3TakesTwentyFiveLaunches) {
+  const auto launches = step();
+  EXPECT_LE(launches.size(), 25u);
+  EXPECT_EQ(std::count_if(launches.begin(), launches.end(),
+                          [](const Launch& launch) { return launch.product.has_value(); }),
+            8);
+}
+
+TEST(Roofline, KernelsMoveEachOperandOnce) {
+  const auto launches = step();
+  EXPECT_EQ(bytes_of(launches, "output_log_prob"), 4 * (N * M * D + N * D + D + N * M));
+  EXPECT_EQ(bytes_of(launches, "sample_hidden"), 4 * (N * H + H + N * M * H));
+  EXPECT_EQ(bytes_of(launches, "sum_particles"), 4 * (N * M * H + N * H));
+}
+
+// Three bf16 products wherever an operand is bits: two forward, two for weights.
+TEST(Roofline, SplitProductsRunOnTensorCores) {
+  const auto launches = step(Math::bf16x3);
+  EXPECT_EQ(product_operations(launches, Unit::bf16), 3 * (2 * kSecondLayer + 2 * kOutput));
+  EXPECT_EQ(product_operations(launches, Unit::fp32), 2 * kFirstLayer + kOutput + 2 * N * H * H);
+  EXPECT_EQ(bytes_of(launches, "sample_hidden"), 4 * (N * H + H) + 2 * N * M * H);
+}
+
+// A tenth of the particles: the products behind the weighing shrink with them, those before do not.
+TEST(Roofline, CompactionThinsTheBackwardProducts) {
+  EXPECT_DOUBLE_EQ(product_operations(step(Math::fp32, 0.1), Unit::fp32),
+                   2 * kFirstLayer + 1.1 * kSecondLayer + 1.2 * kOutput + 2 * N * H * H);
+  EXPECT_GT(step(Math::fp32, 0.1).size(), step().size());  // selecting and copying rows
+}
+
+// Score estimators send nothing down.
+TEST(Roofline, ScoreEstimatorsNeedNoProductsBack) {
+  EXPECT_EQ(product_operations(step(Math::fp32, 1, Estimator::G5), Unit::fp32),
+            2 * kFirstLayer + 2 * kSecondLayer + 2 * kOutput);
+}
+
+TEST(Roofline, TheSlowerOfMemoryAndArithmeticDecides) {
+  const Gpu gpu{"", 100, 10, 20, 40};
+  EXPECT_EQ(seconds({.bytes = 500, .operations = 20}, gpu), 5);
+  EXPECT_EQ(seconds({.bytes = 100, .operations = 20}, gpu), 2);
+  EXPECT_EQ(seconds({.bytes = 0, .operations = 80, .unit = Unit::bf16}, gpu), 2);
+}
+
+}  // namespace
+}  // namespace sfnn::bench
