@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "bench/predicted_step.hpp"
 #include "host/train/trainer.hpp"
 #include "tests/gpusim/gpusim.hpp"
 #include "tests/support/backends.hpp"
@@ -32,6 +33,40 @@ TEST(LaunchCount, ATwoLayerStepOfG3TakesAtMostTwentyFive) {
     EXPECT_EQ(std::count_if(gpusim::launches().begin(), gpusim::launches().end(),
                             [](const gpusim::LaunchRecord& launch) { return launch.is_gemm; }),
               8);  // three forward, three weight gradients, two back
+  }
+}
+
+// The step on paper (bench/roofline) is the one that runs: the same launches, products of the same
+// size, and about the same bytes wherever these are many.
+TEST(LaunchCount, ThePredictedStepIsTheRealOne) {
+  const NetworkSpec spec = network(64, {"96s", "96s"}, 64, Output::bernoulli);
+  const TrainOptions options{.particles = 8, .batch = 8, .epochs = 1, .drop_below = 0.0};
+  std::vector<bench::Launch> predicted =
+      bench::launches_of_step(spec, options, bench::Math::fp32, /*keep=*/1);
+  std::erase_if(predicted, [](const bench::Launch& launch) { return launch.name == "memset"; });
+
+  DataSet data{.D_in = 64, .D_out = 64, .output = Output::bernoulli};
+  data.train.count = 16;
+  data.train.x = data.train.y = {std::vector<std::uint8_t>(16 * 64, 100), 64, 1 / 255.0f};
+  const auto backend = make_test_backend("cuda_fp32");
+  Trainer trainer(*backend, spec, options, data);
+  trainer.train_step();
+  gpusim::clear_launches();
+  trainer.train_step();
+  backend->synchronize();
+  const auto& real = gpusim::launches();
+  ASSERT_EQ(predicted.size(), real.size());
+  for (std::size_t k = 0; k < real.size(); ++k) {
+    SCOPED_TRACE(predicted[k].name + " is " + real[k].kernel);
+    ASSERT_EQ(predicted[k].product.has_value(), real[k].is_gemm);
+    if (real[k].is_gemm) {
+      // cuBLAS's m is our n: row-major products are transposed to it.
+      const bench::Product& p = *predicted[k].product;
+      EXPECT_EQ(std::tuple(p.n, p.m, p.k), std::tuple(real[k].m, real[k].n, real[k].k));
+    } else if (predicted[k].bytes > 4096) {
+      const double moved = 32.0 * double(real[k].sectors_by_launch());
+      EXPECT_NEAR(predicted[k].bytes, moved, 0.1 * moved);
+    }
   }
 }
 

@@ -1,0 +1,38 @@
+// Times on a GPU, by CUDA events, of work that has been checked against the plain CPU path first:
+// a wrong kernel has no speed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/counting_backend.hpp"
+#include "bench/op_cases.hpp"
+#include "cuda/cuda_backend.hpp"
+#include "host/train/trainer.hpp"
+
+namespace sfnn::bench {
+
+struct Repetitions {
+  int rounds = 15, calls = 20;  // the median over rounds of the mean of a round's calls
+};
+
+// Milliseconds of one call. Where the backend records steps, a round's calls are one graph, so that
+// the host's pace does not count.
+double median_ms(CudaBackend&, const Repetitions&, FunctionRef<void()> work);
+
+struct OpTime {
+  double ms = 0, bytes = 0;
+};
+// Throws Error where the result is not the CPU's.
+OpTime time_op(const OpCase&, CudaBackend&, Math, const Repetitions&);
+
+// Throws Error where some steps on a small network do not end at the CPU's parameters.
+void check_steps(CudaBackend&);
+
+// A training step of the network; the rate is zero, so that it stays the same step.
+double step_ms(CudaBackend&, const NetworkSpec&, TrainOptions, const Repetitions&);
+
+// The same step's products alone, one after another.
+double products_ms(CudaBackend&, const NetworkSpec&, const TrainOptions&, const Repetitions&);
+
+}  // namespace sfnn::bench

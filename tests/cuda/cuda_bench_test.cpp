@@ -1,0 +1,53 @@
+// The GPU benchmark's own work at small shapes, so that it runs the first time on a GPU.
+#include <gtest/gtest.h>
+
+#include "bench/cuda_timing.hpp"
+#include "host/backend/error.hpp"
+
+namespace sfnn::bench {
+namespace {
+
+constexpr OpShape kSmall{.N = 5, .M = 3, .H = 9, .D = 13};
+constexpr Repetitions kFew{.rounds = 3, .calls = 2};
+
+class CudaBench : public testing::TestWithParam<MathMode> {
+ protected:
+  CudaBackend eager_{0, GetParam(), false}, graph_{0, GetParam(), true};
+  const Math math_ = parse_math(std::string(to_string(GetParam())));
+};
+
+TEST_P(CudaBench, EveryOpIsRightAndCanBeTimed) {
+  const auto cases = op_cases(kSmall);
+  EXPECT_GT(cases.size(), 30u);
+  for (const OpCase& op : cases) {
+    SCOPED_TRACE(op.name);
+    const OpTime time = time_op(op, op.reads_back ? eager_ : graph_, math_, kFew);
+    EXPECT_GT(time.bytes, 0);
+    EXPECT_GT(time.ms, 0);
+  }
+}
+
+TEST_P(CudaBench, AWrongResultIsNotTimed) {
+  OpCase op = op_cases(kSmall).front();
+  op.run = [run = op.run](Backend& backend, const Operands& in) {
+    run(backend, in);
+    if (backend.name() == "cuda") backend.fill_zero(in.bits(2).data, 8);
+  };
+  EXPECT_THROW(time_op(op, graph_, math_, kFew), Error);
+}
+
+TEST_P(CudaBench, StepsAndTheirProducts) {
+  const NetworkSpec spec{.D_in = 13, .hidden = {{.n_s = 9}, {.n_s = 9}}, .D_out = 13};
+  for (CudaBackend* gpu : {&eager_, &graph_}) {
+    check_steps(*gpu);
+    const TrainOptions options{.particles = 3, .batch = 2};
+    EXPECT_GT(products_ms(*gpu, spec, options, kFew), 0);
+    EXPECT_GT(step_ms(*gpu, spec, options, kFew), 0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Math, CudaBench, testing::Values(MathMode::fp32, MathMode::bf16x3),
+                         [](const auto& suite) { return std::string(to_string(suite.param)); });
+
+}  // namespace
+}  // namespace sfnn::bench
