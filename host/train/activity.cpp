@@ -1,0 +1,102 @@
+#include "host/train/activity.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "host/backend/error.hpp"
+#include "host/train/pass.hpp"
+#include "host/train/staged_data.hpp"
+#include "kernels/activations.hpp"
+#include "kernels/philox.hpp"
+
+namespace sfnn {
+namespace {
+
+constexpr std::int64_t kTile = 50;
+
+double entropy_bits(double p) {
+  const auto term = [](double q) { return q > 0 ? -q * std::log2(q) : 0.0; };
+  return term(p) + term(1 - p);
+}
+
+bool is_decided(double p) { return p < kDecided || p > 1 - kDecided; }
+
+// Sums over the rows of one layer.
+class LayerSums {
+ public:
+  LayerSums(Backend& backend, const ParamSlot& b_s, const float* params, std::int64_t layer)
+      : layer_(layer), b_s_(b_s.size()), p_(b_s.size()) {
+    backend.download(reinterpret_cast<const std::byte*>(b_s.in(params).data),
+                     std::as_writable_bytes(std::span(b_s_)));
+  }
+  std::int64_t layer() const { return layer_; }
+
+  void add(Backend& backend, const ConstMatrix& a_s) {
+    a_s_.resize(a_s.rows * a_s.cols);
+    backend.download(reinterpret_cast<const std::byte*>(a_s.data),
+                     std::as_writable_bytes(std::span(a_s_)));
+    for (std::int64_t r = 0; r < a_s.rows; ++r) {
+      for (std::int64_t i = 0; i < a_s.cols; ++i) add(i, sigmoid(a_s_[r * a_s.cols + i] + b_s_[i]));
+    }
+    rows_ += a_s.rows;
+  }
+
+  LayerActivity result() const {
+    const auto units = std::int64_t(p_.size());
+    const double count = double(rows_ * units);
+    LayerActivity activity{.layer = layer_ + 1, .units = units};
+    std::transform(histogram_.begin(), histogram_.end(), activity.histogram.begin(),
+                   [&](double n) { return n / count; });
+    activity.entropy = entropy_ / count;
+    activity.decided = decided_ / count;
+    activity.stuck = double(std::count_if(p_.begin(), p_.end(),
+                                          [&](double p) { return is_decided(p / rows_); })) /
+                     double(units);
+    return activity;
+  }
+
+ private:
+  void add(std::int64_t unit, double p) {
+    constexpr int kBins = LayerActivity::kBins;
+    ++histogram_[std::clamp(int(p * kBins), 0, kBins - 1)];
+    entropy_ += entropy_bits(p);
+    decided_ += is_decided(p);
+    p_[unit] += p;
+  }
+
+  std::int64_t layer_, rows_ = 0;
+  std::vector<float> b_s_, a_s_;
+  std::vector<double> p_;  // summed per unit
+  std::array<double, LayerActivity::kBins> histogram_{};
+  double entropy_ = 0, decided_ = 0;
+};
+
+}  // namespace
+
+std::vector<LayerActivity> hidden_activity(Backend& backend, const NetworkSpec& spec,
+                                           const float* params, const Examples& examples,
+                                           std::span<const float> x_mean,
+                                           const ActivityOptions& options) {
+  const std::int64_t count = std::min(options.examples, examples.count);
+  if (count < 1 || options.particles < 1) throw ConfigError("there are no examples to look at");
+  const ParamLayout layout(spec);
+  std::vector<LayerSums> sums;
+  for (std::int64_t l = 0; l < spec.depth(); ++l) {
+    if (spec.hidden[l].trains_s()) sums.emplace_back(backend, layout.hidden[l].b_s, params, l);
+  }
+  if (sums.empty()) return {};
+  const StagedData data(backend, examples, x_mean);
+  Pass pass(backend, spec, {.seed = options.seed, .backward = false}, kTile, options.particles);
+  backend.set_clock({.step = kEvaluationStep});
+  for (std::int64_t first = 0; first < count; first += kTile) {
+    const Tile tile{.first = first, .N = std::min(kTile, count - first), .M = options.particles};
+    data.gather(backend, tile, nullptr, {}, pass);
+    pass.forward(tile, params);
+    for (LayerSums& layer : sums) layer.add(backend, pass.a_s(layer.layer()));
+  }
+  std::vector<LayerActivity> result;
+  for (const LayerSums& layer : sums) result.push_back(layer.result());
+  return result;
+}
+
+}  // namespace sfnn

@@ -1,0 +1,110 @@
+#include "host/train/predict.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "host/backend/error.hpp"
+#include "host/train/pass.hpp"
+#include "host/train/staged_data.hpp"
+#include "kernels/gather.hpp"
+#include "kernels/philox.hpp"
+
+namespace sfnn {
+namespace {
+
+constexpr std::int64_t kChunk = 64;   // particles at a time
+constexpr std::int64_t kRows = 1024;  // examples times particles at a time
+
+// One lane's workspace.
+struct Lane {
+  Lane(Backend& backend, const NetworkSpec& spec, std::uint64_t seed, std::int64_t tile,
+       std::int64_t chunk)
+      : pass(backend, spec, {.seed = seed, .backward = false}, tile, chunk),
+        sum(backend, sizeof(float) * tile * spec.D_out) {}
+
+  Pass pass;
+  Buffer sum;
+};
+
+// The class where the cumulative probability passes u.
+float draw_class(std::span<const float> p, float u) {
+  float below = 0;
+  for (std::size_t i = 0; i + 1 < p.size(); ++i) {
+    below += p[i];
+    if (u <= below) return float(i);
+  }
+  return float(p.size() - 1);
+}
+
+}  // namespace
+
+Examples inputs_only(const NetworkSpec& spec, Columns x, std::int64_t count) {
+  if (x.cols != spec.D_in) {
+    throw ShapeError(fmt::format("an input has {} numbers, and the network {} reads {}", x.cols,
+                                 to_string(spec), spec.D_in));
+  }
+  const std::int64_t y_cols = spec.output == Output::softmax ? 1 : spec.D_out;
+  return {.count = count,
+          .x = std::move(x),
+          .y = {.values = std::vector<std::uint8_t>(count * y_cols), .cols = y_cols}};
+}
+
+std::vector<float> mean_outputs(Backend& backend, const NetworkSpec& spec, const float* params,
+                                const Examples& examples, std::span<const float> x_mean,
+                                const PredictOptions& options) {
+  if (options.particles < 1) throw ConfigError("eval.particles must be at least 1");
+  const std::int64_t M = spec.samples() ? options.particles : 1, chunk = std::min(M, kChunk);
+  const std::int64_t tile_size = std::max<std::int64_t>(1, kRows / chunk);
+  const std::int64_t tiles = (examples.count + tile_size - 1) / tile_size;
+  const StagedData data(backend, examples, x_mean);
+  std::vector<std::unique_ptr<Lane>> lanes;
+  for (std::int64_t lane = 0; lane < std::min<std::int64_t>(backend.lanes(), tiles); ++lane)
+    lanes.push_back(std::make_unique<Lane>(backend, spec, options.seed, tile_size, chunk));
+  std::vector<float> means(examples.count * spec.D_out);
+  backend.set_clock({.step = kEvaluationStep});
+  backend.for_each(tiles, [&](std::int64_t t, int lane) {
+    auto& [pass, sum] = *lanes[lane];
+    Tile tile{.first = t * tile_size};
+    tile.N = std::min(tile_size, examples.count - tile.first);
+    data.gather(backend, tile, nullptr, {}, pass);
+    backend.fill_zero(sum.data(), sum.bytes());
+    for (std::int64_t m = 0; m < M; m += chunk) {
+      tile.first_particle = m;
+      tile.M = std::min(chunk, M - m);
+      pass.forward(tile, params);
+      backend.accumulate_mean_output(pass.output(params), {sum.floats(), tile.N, spec.D_out});
+    }
+    const auto mean = std::span(means).subspan(tile.first * spec.D_out, tile.N * spec.D_out);
+    backend.download(sum.data(), std::as_writable_bytes(mean));
+    for (float& value : mean) value /= float(M);
+  });
+  return means;
+}
+
+std::vector<float> draw_outputs(Output output, std::vector<float> means, std::int64_t count,
+                                std::int64_t M, std::uint64_t seed) {
+  const std::int64_t rows = count * M, D_out = rows ? std::int64_t(means.size()) / rows : 0;
+  const DrawKey key{seed, kEvaluationStep, kSiteOutputSample};
+  std::vector<float> classes;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const auto n = std::uint32_t(r / M), m = std::uint32_t(r % M);
+    const auto row = std::span(means).subspan(r * D_out, D_out);
+    switch (output) {
+      case Output::softmax:
+        classes.push_back(draw_class(row, uniform(key, n, m, 0)));
+        break;
+      case Output::bernoulli:
+        for (std::int64_t i = 0; i < D_out; ++i)
+          row[i] = uniform(key, n, m, i) <= row[i] ? 1.0f : 0.0f;
+        break;
+      case Output::gaussian:
+        for (std::int64_t i = 0; i < D_out; ++i) row[i] += normal_at(key, n, i, m);
+        break;
+    }
+  }
+  return output == Output::softmax ? classes : means;
+}
+
+}  // namespace sfnn

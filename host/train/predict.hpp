@@ -1,0 +1,32 @@
+// What a trained network says of inputs without targets.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "host/backend/backend.hpp"
+#include "host/data/dataset.hpp"
+#include "host/model/network.hpp"
+
+namespace sfnn {
+
+// x: rows of D_in numbers, as the data set would have them, before x_mean is taken off. Throws
+// ShapeError where the width is another.
+Examples inputs_only(const NetworkSpec&, Columns x, std::int64_t count);
+
+struct PredictOptions {
+  std::int64_t particles = 100;  // M
+  std::uint64_t seed = 1;
+};
+
+// mean_m E[y|h^m]: probabilities of classes or pixels, or means. [count, D_out]
+std::vector<float> mean_outputs(Backend&, const NetworkSpec&, const float* params, const Examples&,
+                                std::span<const float> x_mean, const PredictOptions&);
+
+// Turns E[y|h] of M draws, [count, M, D_out] as sample_outputs gives it, into draws of y itself:
+// bits, classes ([count, M, 1]), or values with unit-variance noise.
+std::vector<float> draw_outputs(Output, std::vector<float> means, std::int64_t count,
+                                std::int64_t M, std::uint64_t seed);
+
+}  // namespace sfnn
