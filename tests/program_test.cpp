@@ -1,10 +1,9 @@
 // The program as a user meets it: commands, files, exit codes, what it says when something is
 // wrong.
-#include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "tests/support/program.hpp"
 
-#include <array>
+#include <gtest/gtest.h>
+
 #include <chrono>
 #include <cmath>
 #include <csignal>
@@ -14,60 +13,12 @@
 #include <sstream>
 #include <thread>
 
-#include "host/io/checkpoint.hpp"
 #include "host/io/metrics.hpp"
-#include "host/io/run_directory.hpp"
 
 namespace sfnn {
 namespace {
 
 namespace fs = std::filesystem;
-
-class Program : public testing::Test {
- protected:
-  Program() {
-    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-    directory_ = fs::temp_directory_path() /
-                 ("sfnn-" + std::string(info->name()) + "-" + std::to_string(getpid()));
-    fs::remove_all(directory_);
-    fs::create_directories(directory_);
-  }
-  ~Program() override { fs::remove_all(directory_); }
-
-  struct Result {
-    int code;
-    std::string out;  // stdout and stderr
-  };
-  Result run(const std::string& arguments, const std::string& environment = "") {
-    const std::string command = "cd '" + directory_.string() + "'; " + environment +
-                                " '" SFNN_PROGRAM "' " + arguments + " 2>&1";
-    FILE* pipe = popen(command.c_str(), "r");
-    std::string out;
-    std::array<char, 4096> buffer;
-    while (const std::size_t n = fread(buffer.data(), 1, buffer.size(), pipe))
-      out.append(buffer.data(), n);
-    const int status = pclose(pipe);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), out};
-  }
-  Checkpoint newest(const std::string& run) {
-    return open_checkpoint(directory_ / run, /*best=*/false, [](const std::string&) {});
-  }
-
-  std::vector<std::string> step_files(const std::string& run) {  // oldest first
-    std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(directory_ / run / "checkpoints")) {
-      const std::string name = entry.path().filename().string();
-      if (name.starts_with("step-")) names.push_back(name);
-    }
-    std::sort(names.begin(), names.end());
-    return names;
-  }
-
-  fs::path directory_;
-  const std::string small_ =
-      "--set data.limit=400 --set data.valid=100 --set data.test_limit=60 --set net.hidden=20s,10s "
-      "--set train.particles=4 --set eval.particles=10 ";
-};
 
 TEST_F(Program, TrainsEvaluatesAndDraws) {
   const Result train = run("train " + small_ + "--set train.epochs=3 --out first");

@@ -2,45 +2,17 @@
 // 0 done, 1 failed, 2 usage or config, 3 stopped by a signal with the state saved.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <exception>
 #include <new>
 
+#include "host/app/command_line.hpp"
 #include "host/app/commands.hpp"
+#include "host/app/session.hpp"
 #include "host/backend/error.hpp"
 #include "host/io/config.hpp"
 
 namespace sfnn {
 namespace {
-
-void add_machine_options(CLI::App& app, MachineOptions& machine) {
-  app.add_option("--data", machine.data_root,
-                 "Folder with the data sets (else the variable SFNN_DATA)");
-  app.add_option("--device", machine.backend.device, "Where to compute")
-      ->check(CLI::IsMember({"auto", "cpu"}))
-      ->capture_default_str();
-  app.add_option("--threads", machine.backend.threads, "Threads on the CPU; 0: one a core")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str();
-  app.add_flag("!--eager", machine.backend.graph,
-               "On a GPU: launch by launch instead of as a graph, for profilers");
-  app.add_flag("--plain", machine.backend.plain,
-               "The plain CPU path: slower, the oracle of the others");
-}
-
-void add_settings(CLI::App& app, std::vector<std::string>& settings) {
-  app.add_option("--set", settings,
-                 "Change a config value, as in --set train.epochs=5; may be repeated")
-      ->type_name("KEY=VALUE")
-      ->take_all();
-}
-
-void add_run(CLI::App& app, std::string& run, bool& best) {
-  app.add_option("run", run, "A run directory or a checkpoint file")->required();
-  app.add_flag("--best", best, "The checkpoint of lowest validation NLL, not the newest");
-}
-
-std::string examples(const std::string& lines) { return "Examples:\n" + lines; }
 
 int run_command_line(int argc, char** argv) {
   CLI::App app("sfnn trains feedforward networks whose hidden units are binary and random.",
@@ -48,6 +20,7 @@ int run_command_line(int argc, char** argv) {
   app.footer(
       "Exit codes: 0 done, 1 failed, 2 usage or config, 3 stopped by a signal with the state "
       "saved.");
+  app.set_version_flag("--version", "sfnn " + program_version());
   int code = kDone;
 
   TrainCommand train;

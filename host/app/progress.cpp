@@ -22,6 +22,13 @@ std::string bar(double share, int width) {
   return std::string(filled, '#') + std::string(width - filled, '.');
 }
 
+std::string validation(const ProgressFigures& f) {
+  std::string text;
+  if (f.valid_nll) text += fmt::format("  valid NLL {:.3f}", *f.valid_nll);
+  if (f.valid_error) text += fmt::format(" error {:.2f} %", 100 * *f.valid_error);
+  return text;
+}
+
 }  // namespace
 
 std::string duration(double seconds) {
@@ -53,23 +60,32 @@ bool Progress::due() const {
   return mode_ == Mode::terminal && std::chrono::steady_clock::now() - last_ >= kInterval;
 }
 
+// The bar takes what room the figures leave; on a narrow terminal it goes first.
+std::string moving_line(const ProgressFigures& f, int columns) {
+  const std::string epoch = fmt::format("epoch {}/{}", f.epoch, f.epochs);
+  const std::string figures =
+      fmt::format("step {}/{}  C_hat {:.2f}{}  {:.0f} examples/s  {} left", f.step, f.total_steps,
+                  f.C_hat, validation(f), f.examples_per_second, duration(f.seconds_left));
+  const int room = columns - 6 - int(epoch.size() + figures.size());
+  std::string line = epoch + "  ";
+  if (room >= 5)
+    line += fmt::format("[{}] ", bar(double(f.step) / double(f.total_steps), std::min(room, 30)));
+  line += figures;
+  line.resize(std::min<std::size_t>(line.size(), std::max(columns - 1, 0)));
+  return line;
+}
+
 void Progress::step(const ProgressFigures& f) {
   if (!due()) return;
   last_ = std::chrono::steady_clock::now();
-  std::string line =
-      fmt::format("epoch {}/{} [{}] step {}/{}  C_hat {:.2f}  {:.0f} examples/s  {} left", f.epoch,
-                  f.epochs, bar(double(f.step) / double(f.total_steps), 20), f.step, f.total_steps,
-                  f.C_hat, f.examples_per_second, duration(f.seconds_left));
-  line.resize(std::min<std::size_t>(line.size(), terminal_columns() - 1));
-  fmt::print(out_, "\r\033[K{}", line);
+  fmt::print(out_, "\r\033[K{}", moving_line(f, terminal_columns()));
   std::fflush(out_);
   line_shown_ = true;
 }
 
 void Progress::epoch(const ProgressFigures& f, double seconds) {
-  const std::string valid = f.valid_nll ? fmt::format("  valid NLL {:.3f}", *f.valid_nll) : "";
   say(fmt::format("epoch {:>{}}/{}  C_hat {:.3f}{}  {:.1f} s  {:.0f} examples/s  {} left", f.epoch,
-                  std::to_string(f.epochs).size(), f.epochs, f.C_hat, valid, seconds,
+                  std::to_string(f.epochs).size(), f.epochs, f.C_hat, validation(f), seconds,
                   f.examples_per_second, duration(f.seconds_left)));
 }
 

@@ -13,7 +13,8 @@ struct ProgressFigures {
   std::int64_t epoch = 0, epochs = 0;  // epoch counts from 1
   std::int64_t step = 0, total_steps = 0;
   double C_hat = 0;
-  std::optional<double> valid_nll;
+  std::optional<double> valid_nll;    // of the last epoch's end
+  std::optional<double> valid_error;  // classifiers: share of wrong ones
   double examples_per_second = 0;
   double seconds_left = 0;
 };
@@ -39,6 +40,7 @@ class Progress {
   std::chrono::steady_clock::time_point last_{};
 };
 
-std::string duration(double seconds);  // "48 s", "3 min 20 s", "2 h 05 min"
+std::string moving_line(const ProgressFigures&, int columns);  // fits into so many
+std::string duration(double seconds);                          // "48 s", "3 min 20 s", "2 h 05 min"
 
 }  // namespace sfnn

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "host/app/pictures.hpp"
+#include "host/app/session.hpp"
 #include "host/app/signals.hpp"
 #include "host/backend/error.hpp"
 #include "host/io/metrics.hpp"
@@ -83,6 +84,8 @@ Checkpoint TrainingRun::checkpoint() {
 }
 
 TrainingRun::End TrainingRun::train() {
+  if (trainer_.step() < trainer_.total_steps())
+    append_metrics(directory_.sessions(), session_line(backend_, trainer_.step()));
   while (trainer_.step() < trainer_.total_steps()) {
     if (trainer_.step() == profiled_.first) backend_.profiler(true);
     trainer_.train_step();
@@ -111,7 +114,8 @@ void TrainingRun::show_progress(bool epoch_done) {
       .step = step,
       .total_steps = trainer_.total_steps(),
       .C_hat = trainer_.epoch_means().C_hat,
-      .valid_nll = valid_nll_,
+      .valid_nll = valid_ ? std::optional(valid_->nll) : std::nullopt,
+      .valid_error = valid_ ? valid_->error : std::nullopt,
       .examples_per_second = double(data_.train.count) / double(per_epoch) / per_step,
       .seconds_left = per_step * double(trainer_.total_steps() - step)};
   if (epoch_done) {
@@ -132,9 +136,9 @@ void TrainingRun::end_epoch() {
   }
   const bool last = trainer_.step() == trainer_.total_steps();
   if (data_.valid.count > 0) {
-    valid_nll_ = evaluate_on(data_.valid).nll;
-    if (!state_.best_valid_nll || *valid_nll_ < *state_.best_valid_nll) {
-      state_.best_valid_nll = valid_nll_;
+    valid_ = evaluate_on(data_.valid);
+    if (!state_.best_valid_nll || valid_->nll < *state_.best_valid_nll) {
+      state_.best_valid_nll = valid_->nll;
       state_.best_epoch = epoch;
       directory_.save_best(checkpoint());
     }
@@ -145,7 +149,8 @@ void TrainingRun::end_epoch() {
                    {"valid_nll", nullptr},
                    {"learning_rate", trainer_.learning_rate(trainer_.step() - 1)},
                    {"effective_particles", means.effective_particles}};
-  if (valid_nll_) line["valid_nll"] = *valid_nll_;
+  if (valid_) line["valid_nll"] = valid_->nll;
+  if (valid_ && valid_->error) line["valid_error"] = *valid_->error;
   if (last) {
     test_ = evaluate_on(data_.test);
     line["test_nll"] = test_->nll;

@@ -1,6 +1,7 @@
 // The files that a run leaves, and the rules by which its checkpoints come and go:
 //
-//   config.toml   metrics.jsonl   samples.png
+//   config.toml   metrics.jsonl   samples.png   report.html
+//   sessions.jsonl                              when and on what it was started and resumed
 //   checkpoints/step-00000600.safetensors ...   the newest two
 //   checkpoints/best.safetensors                by validation NLL
 //   checkpoints/latest                          the name of the newest, for people and scripts
@@ -22,6 +23,8 @@ class RunDirectory {
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
+  std::filesystem::path sessions() const { return path_ / "sessions.jsonl"; }
+  std::filesystem::path report() const { return path_ / "report.html"; }
   std::filesystem::path samples() const { return path_ / "samples.png"; }
   std::filesystem::path best() const { return path_ / "checkpoints" / "best.safetensors"; }
 

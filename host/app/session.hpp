@@ -1,0 +1,19 @@
+// On what, by what and when a run was trained: a line of sessions.jsonl each time it is started or
+// resumed. None of it changes the result, so none of it belongs to the config.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "host/backend/backend.hpp"
+#include "host/io/metrics.hpp"
+
+namespace sfnn {
+
+std::string program_version();  // "0.1.0"
+std::string utc_now();          // "2026-01-31 12:30 UTC"
+std::string cpu_model();        // as the system calls it; empty where it does not say
+
+MetricsLine session_line(const Backend&, std::int64_t first_step);
+
+}  // namespace sfnn
