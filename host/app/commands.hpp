@@ -8,6 +8,10 @@
 #include "host/app/assemble.hpp"
 #include "host/app/pictures.hpp"
 
+namespace CLI {
+class App;
+}
+
 namespace sfnn {
 
 enum ExitCode { kDone = 0, kFailed = 1, kUsage = 2, kStopped = 3 };
@@ -46,5 +50,11 @@ struct DemoCommand {
   bool quiet = false;
 };
 int run_demo(const DemoCommand&);
+
+// Each adds its command with its flags; when it is called, `code` becomes its exit code.
+void add_devices_command(CLI::App&, int& code);
+void add_info_command(CLI::App&, int& code);
+void add_predict_command(CLI::App&, int& code);
+void add_report_command(CLI::App&, int& code);
 
 }  // namespace sfnn

@@ -78,6 +78,11 @@ int run_command_line(int argc, char** argv) {
   sub->add_flag("--quiet", demo.quiet, "Print the last line only");
   sub->callback([&] { code = run_demo(demo); });
 
+  add_predict_command(app, code);
+  add_report_command(app, code);
+  add_info_command(app, code);
+  add_devices_command(app, code);
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

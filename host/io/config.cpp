@@ -215,8 +215,6 @@ std::string config_help() {
 
 // --- comparing ---------------------------------------------------------------------------------
 
-namespace {
-
 std::vector<std::pair<std::string_view, std::string>> key_texts(const Config& config) {
   std::vector<std::pair<std::string_view, std::string>> texts;
   Config::visit(config,
@@ -225,8 +223,6 @@ std::vector<std::pair<std::string_view, std::string>> key_texts(const Config& co
                 });
   return texts;
 }
-
-}  // namespace
 
 std::vector<std::string> differences(const Config& a, const Config& b) {
   std::vector<std::string> lines;

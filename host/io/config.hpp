@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "host/data/dataset.hpp"
@@ -130,6 +131,8 @@ void apply_setting(Config&, std::string_view key_equals_value);  // as --set has
 std::string to_toml(const Config&);  // every value, in the table's order, with its help
 std::string config_help();           // a line a key, with default and help
 
+// Every key with its value, in the table's order, as --set takes them.
+std::vector<std::pair<std::string_view, std::string>> key_texts(const Config&);
 // "train.epochs: 20 against 50" for each key whose values differ.
 std::vector<std::string> differences(const Config& a, const Config& b);
 // Equal for configs without differences, whatever the version of this program says in its help.

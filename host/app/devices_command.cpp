@@ -1,0 +1,23 @@
+#include <fmt/format.h>
+
+#include "host/app/command_line.hpp"
+#include "host/app/commands.hpp"
+
+namespace sfnn {
+namespace {
+
+int run_devices() {
+  for (const DeviceInfo& device : list_devices())
+    fmt::print("{:<8} {}\n", device.name, device.description);
+  return kDone;
+}
+
+}  // namespace
+
+void add_devices_command(CLI::App& app, int& code) {
+  CLI::App* sub = app.add_subcommand("devices", "List what --device can be set to here");
+  sub->footer(examples("  sfnn devices"));
+  sub->callback([&code] { code = run_devices(); });
+}
+
+}  // namespace sfnn

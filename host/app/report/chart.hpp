@@ -1,0 +1,48 @@
+// Line charts and histograms as inline SVG: no script, no font, no file beside the page. Colours
+// are classes (c0, c1, ...) that the page's style sheet gives a light and a dark value.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sfnn {
+
+struct Point {
+  double x = 0, y = 0;  // one that is not finite leaves a gap
+};
+
+struct Series {
+  enum class Shape { line, steps };  // steps: a histogram; y holds from its x to the next one's
+
+  std::string name;
+  std::vector<Point> points;  // x ascending
+  int color = 0;
+  bool dashed = false;
+  Shape shape = Shape::line;
+};
+
+struct Axis {
+  std::string label;
+  bool logarithmic = false;                   // values above zero only
+  std::optional<double> low = {}, high = {};  // else from the data
+};
+
+struct Chart {
+  std::string title;
+  Axis x, y;
+  std::vector<Series> series;
+};
+
+constexpr int kColors = 8;  // later series begin again, with other dashes
+
+// <svg>...</svg> with a legend where there are several series; every text in it escaped.
+std::string to_svg(const Chart&);
+
+// Round numbers within [low, high], about so many.
+std::vector<double> ticks(double low, double high, int about);
+std::vector<double> log_ticks(double low, double high);  // 1, 2, 5, 10, ... or whole decades
+
+std::string number_text(double value);  // as a person writes it: "-0.25", "1200", "1e-05"
+
+}  // namespace sfnn

@@ -1,0 +1,133 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "host/app/command_line.hpp"
+#include "host/app/commands.hpp"
+#include "host/app/loaded_network.hpp"
+#include "host/app/pictures.hpp"
+#include "host/app/report/page.hpp"
+#include "host/app/session.hpp"
+#include "host/backend/error.hpp"
+#include "host/io/atomic_file.hpp"
+#include "host/io/run_directory.hpp"
+
+namespace sfnn {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ReportCommand {
+  MachineOptions machine;
+  std::vector<std::string> runs, settings;
+  std::string out;  // empty: report.html in the first run's directory
+  bool best = false;
+};
+
+constexpr std::size_t kMaxPictureBytes = std::size_t(16) << 20;
+
+// The directory's own name; the whole path where two runs have the same.
+std::vector<std::string> names_of(const std::vector<std::string>& runs) {
+  std::vector<std::string> names;
+  for (const std::string& run : runs) {
+    const fs::path path = fs::path(run).lexically_normal();
+    names.push_back((path.has_filename() ? path : path.parent_path()).filename().string());
+  }
+  std::vector<std::string> unique = names;
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    if (std::count(names.begin(), names.end(), names[r]) > 1 || names[r].empty())
+      unique[r] = runs[r];
+  }
+  return unique;
+}
+
+ReportRun read_run(const std::string& path, std::string name, bool best) {
+  const RunDirectory directory(path);
+  if (!directory.holds_run()) {
+    throw ConfigError(fmt::format("{} is not a run directory: it has no config.toml", path));
+  }
+  const Checkpoint checkpoint = open_checkpoint(
+      path, best, [](const std::string& line) { fmt::print(stderr, "sfnn: {}\n", line); });
+  return {.name = std::move(name),
+          .path = path,
+          .network = checkpoint.network,
+          .config = checkpoint.config,
+          .state = checkpoint.state,
+          .metrics = read_metrics(directory.metrics()),
+          .sessions = read_metrics(directory.sessions())};
+}
+
+Measured measure(Backend& backend, const LoadedNetwork& loaded) {
+  const NetworkSpec& spec = loaded.test_network();
+  const Config& config = loaded.config();
+  const DataSet& data = loaded.data();
+  const std::vector<float> drawn = initial_params(spec, config.seed, config.net.init_scale);
+  const Buffer drawn_params(backend, std::as_bytes(std::span(drawn)).size());
+  backend.upload(std::as_bytes(std::span(drawn)), drawn_params.data());
+  const auto activity = [&](const float* params) {
+    return hidden_activity(backend, spec, params, data.test, data.x_mean, {.seed = config.seed});
+  };
+  return {.data_name = data.name,
+          .test = evaluate(backend, spec, loaded.params(), data.test, data.x_mean,
+                           {.particles = config.eval.particles, .seed = config.seed}),
+          .drawn = activity(drawn_params.floats()),
+          .trained = activity(loaded.params())};
+}
+
+// What takes the data set. A report without it still shows what the run's files tell.
+void add_measurements(Backend& backend, const ReportCommand& command, ReportRun& run) {
+  try {
+    const LoadedNetwork loaded(backend, command.machine, run.path, command.best, command.settings);
+    run.measured = measure(backend, loaded);
+    if (can_show(loaded.data())) {
+      run.png = encode_png(sample_picture(backend, loaded.test_network(), loaded.params(),
+                                          loaded.data(), loaded.config().seed, {.rows = 8}));
+    }
+  } catch (const DataError& error) {
+    run.note = fmt::format("not measured on its test examples: {}", error.what());
+    fmt::print(stderr, "sfnn: {}: {}\n", run.name, run.note);
+    const fs::path picture = RunDirectory(run.path).samples();
+    if (fs::exists(picture)) run.png = read_file(picture, kMaxPictureBytes);
+  }
+}
+
+int run_report(const ReportCommand& command) {
+  const auto backend = make_backend(command.machine.backend);
+  const std::vector<std::string> names = names_of(command.runs);
+  std::vector<ReportRun> runs;
+  for (std::size_t r = 0; r < names.size(); ++r)
+    runs.push_back(read_run(command.runs[r], names[r], command.best));
+  for (ReportRun& run : runs) add_measurements(*backend, command, run);
+  const std::string page =
+      report_page(runs, {.version = program_version(),
+                         .date = utc_now(),
+                         .device = fmt::format("{}, {}", backend->describe(), cpu_model())});
+  const fs::path out =
+      command.out.empty() ? RunDirectory(command.runs[0]).report() : fs::path(command.out);
+  write_file_atomically(out, page);
+  fmt::print("{} ({} kB)\n", out.string(), page.size() / 1000);
+  return kDone;
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& app, int& code) {
+  CLI::App* sub =
+      app.add_subcommand("report", "Write one HTML page that shows a run, or compares several");
+  const auto command = std::make_shared<ReportCommand>();
+  add_machine_options(*sub, command->machine);
+  add_settings(*sub, command->settings);
+  sub->add_option("runs", command->runs, "Run directories")->required()->type_name("RUN");
+  sub->add_flag("--best", command->best,
+                "Measure the checkpoints of lowest validation NLL, not the newest");
+  sub->add_option("--out", command->out, "HTML file (else report.html in the first directory)");
+  sub->footer(
+      examples("  sfnn report runs/first\n"
+               "  sfnn report runs/g1 runs/g3 runs/g5 --out estimators.html\n"
+               "  sfnn report runs/first --set eval.particles=1000 --set data.test_limit=500"));
+  sub->callback([command, &code] { code = run_report(*command); });
+}
+
+}  // namespace sfnn

@@ -1,0 +1,210 @@
+// The commands that look at a run: info, report, predict, devices.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <fstream>
+#include <regex>
+
+#include "host/io/atomic_file.hpp"
+#include "host/io/metrics.hpp"
+#include "host/io/npy.hpp"
+#include "tests/support/program.hpp"
+
+namespace sfnn {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class Looking : public Program {
+ protected:
+  void train(const std::string& name, const std::string& settings) {
+    const Result result =
+        run("train " + small_ + "--set train.epochs=2 " + settings + " --out " + name);
+    ASSERT_EQ(result.code, 0) << result.out;
+  }
+  std::string file(const std::string& name) {
+    return read_file(directory_ / name, std::size_t(1) << 26);
+  }
+};
+
+TEST_F(Looking, InfoShowsNetworkStateHistoryAndConfig) {
+  train("first", "--set seed=77");
+  const Result info = run("info first");
+  ASSERT_EQ(info.code, 0) << info.out;
+  for (const char* text :
+       {"392-20s-10s-392 bernoulli", "parameters   12382", "layer1.W_s   392 x 20",
+        "step 6, epoch 2 of 2", "seeds        77 of weights", "tiles        ", "valid NLL",
+        "train_c_hat", "(default 1)", "session"}) {
+    EXPECT_THAT(info.out, HasSubstr(text));
+  }
+  const Result of_file = run("info first/checkpoints/best.safetensors");
+  EXPECT_EQ(of_file.code, 0) << of_file.out;
+  EXPECT_THAT(of_file.out, HasSubstr("392-20s-10s-392"));
+  EXPECT_EQ(run("info nowhere").code, 1);
+}
+
+TEST_F(Looking, SessionsTellWhenAndOnWhatARunWasTrained) {
+  train("first", "");
+  const auto sessions = read_metrics(directory_ / "first/sessions.jsonl");
+  ASSERT_EQ(sessions.size(), 1u);
+  EXPECT_EQ(sessions[0]["step"], 0);
+  EXPECT_THAT(sessions[0]["device"].get<std::string>(), HasSubstr("cpu"));
+  EXPECT_TRUE(std::regex_match(sessions[0]["started"].get<std::string>(),
+                               std::regex(R"(\d{4}-\d\d-\d\d \d\d:\d\d UTC)")));
+  // A finished run that is asked to go on does nothing, so it tells of nothing.
+  ASSERT_EQ(run("train " + small_ + "--set train.epochs=2 --out first --resume").code, 0);
+  EXPECT_EQ(read_metrics(directory_ / "first/sessions.jsonl").size(), 1u);
+}
+
+TEST_F(Looking, ReportComparesRuns) {
+  train("g3", "");
+  train("g5", "--set train.estimator=G5");
+  const Result report = run("report g3 g5 --out page.html");
+  ASSERT_EQ(report.code, 0) << report.out;
+  const std::string page = file("page.html");
+  for (const char* text : {"2 runs compared", "Training criterion", "Validation", "C_hat against M",
+                           "Effective number of particles", "Hidden layer 1", "Hidden layer 2",
+                           "Samples of g5", "data:image/png;base64,iVBORw0KGgo",
+                           "<tr class=\"differs\"><th scope=\"row\">train.estimator"}) {
+    EXPECT_THAT(page, HasSubstr(text));
+  }
+  EXPECT_THAT(page, Not(HasSubstr("://"))) << "the page must need nothing else";
+  EXPECT_THAT(page, Not(HasSubstr("<script")));
+  // The figure in the table is the one that eval prints.
+  const Result eval = run("eval g5");
+  std::smatch nll;
+  ASSERT_TRUE(std::regex_search(eval.out, nll, std::regex(R"(test NLL +(\S+))"))) << eval.out;
+  EXPECT_THAT(page, HasSubstr(fmt::format("{:.2f}", std::stod(nll[1]))));
+
+  EXPECT_EQ(run("report g3").code, 0);
+  EXPECT_TRUE(fs::exists(directory_ / "g3/report.html"));
+  EXPECT_EQ(run("report").code, 2);
+  EXPECT_EQ(run("report nowhere").code, 2);
+}
+
+TEST_F(Looking, ReportWithoutTheDataShowsWhatTheFilesTell) {
+  train("first", "");
+  // The same run, said to be of a data set that is not here.
+  fs::create_directories(directory_ / "files");
+  Checkpoint checkpoint = newest("first");
+  checkpoint.config.data.set = "gone";
+  fs::remove_all(directory_ / "first/checkpoints");
+  RunDirectory(directory_ / "first").save(checkpoint);
+  const Result report = run("report first --data files");
+  ASSERT_EQ(report.code, 0) << report.out;
+  const std::string page = file("first/report.html");
+  EXPECT_THAT(page, HasSubstr("not measured on its test examples"));
+  EXPECT_THAT(page, HasSubstr("Training criterion"));
+  EXPECT_THAT(page, HasSubstr("data:image/png")) << "samples.png is at hand";
+  EXPECT_THAT(page, Not(HasSubstr("Hidden layer")));
+}
+
+TEST_F(Looking, PredictGivesTheProbabilitiesOfClasses) {
+  train("digits", "--set data.task=classes --set data.center=true");
+  std::vector<float> x(5 * 784);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = float(i * 7919 % 97) / 96;
+  write_npy(directory_ / "flat.npy", {{5, 784}, x});
+  write_npy(directory_ / "pictures.npy", {{5, 28, 28}, std::vector<double>(x.begin(), x.end())});
+  ASSERT_EQ(run("predict digits --input flat.npy --out a.npy").code, 0);
+  ASSERT_EQ(run("predict digits --input pictures.npy --out b.npy").code, 0);
+  const NpyArray probabilities = read_npy(directory_ / "a.npy");
+  EXPECT_EQ(probabilities, read_npy(directory_ / "b.npy"));
+  ASSERT_EQ(probabilities.shape, (std::vector<std::int64_t>{5, 6}));
+  const auto& p = std::get<std::vector<float>>(probabilities.values);
+  for (int n = 0; n < 5; ++n) {
+    float sum = 0;
+    for (int k = 0; k < 6; ++k) sum += p[n * 6 + k];
+    EXPECT_NEAR(sum, 1, 1e-5);
+  }
+
+  const Result csv = run("predict digits --input flat.npy --out a.csv");
+  ASSERT_EQ(csv.code, 0) << csv.out;
+  EXPECT_THAT(file("a.csv"), testing::StartsWith("example,y0,y1,"));
+  ASSERT_EQ(run("predict digits --input flat.npy --samples 3 --out classes.npy").code, 0);
+  const NpyArray classes = read_npy(directory_ / "classes.npy");
+  ASSERT_EQ(classes.shape, (std::vector<std::int64_t>{5, 3}));
+  for (const int k : std::get<std::vector<std::int32_t>>(classes.values)) {
+    EXPECT_GE(k, 0);
+    EXPECT_LT(k, 6);
+  }
+  ASSERT_EQ(run("predict digits --input flat.npy --samples 3 --out classes.csv").code, 0);
+  const std::string lines = file("classes.csv");
+  EXPECT_THAT(lines, testing::StartsWith("example,sample,class\n0,0,"));
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 1 + 15);
+}
+
+TEST_F(Looking, PredictDrawsPixelsAndTakesGreyBytes) {
+  train("halves", "");
+  std::vector<std::uint8_t> grey(2 * 392);
+  std::vector<float> same(grey.size());
+  for (std::size_t i = 0; i < grey.size(); ++i) {
+    grey[i] = std::uint8_t(i * 31);
+    same[i] = float(grey[i]) / 255;
+  }
+  write_npy(directory_ / "grey.npy", {{2, 14, 28}, grey});
+  write_npy(directory_ / "same.npy", {{2, 392}, same});
+  // The same pictures as IDX: big-endian dimensions, then the bytes.
+  std::ofstream(directory_ / "grey.idx", std::ios::binary)
+      << std::string("\0\0\x08\x03\0\0\0\2\0\0\0\x0e\0\0\0\x1c", 16)
+      << std::string(grey.begin(), grey.end());
+  for (const char* name : {"grey.npy", "same.npy", "grey.idx"}) {
+    const Result result =
+        run(std::string("predict halves --input ") + name + " --out " + name + ".out.npy");
+    ASSERT_EQ(result.code, 0) << result.out;
+  }
+  const auto means = [&](const char* name) {
+    return std::get<std::vector<float>>(read_npy(directory_ / name).values);
+  };
+  EXPECT_EQ(means("grey.npy.out.npy"), means("grey.idx.out.npy"));
+  EXPECT_THAT(means("grey.npy.out.npy"),
+              testing::Pointwise(testing::FloatNear(1e-5f), means("same.npy.out.npy")));
+
+  ASSERT_EQ(run("predict halves --input grey.npy --samples 4 --out bits.npy").code, 0);
+  const NpyArray bits = read_npy(directory_ / "bits.npy");
+  EXPECT_EQ(bits.shape, (std::vector<std::int64_t>{2, 4, 392}));
+  for (const int bit : std::get<std::vector<std::uint8_t>>(bits.values)) EXPECT_LE(bit, 1);
+  ASSERT_EQ(run("predict halves --input grey.npy --samples 4 --expected --out e.npy").code, 0);
+  EXPECT_TRUE(std::holds_alternative<std::vector<float>>(read_npy(directory_ / "e.npy").values));
+}
+
+TEST_F(Looking, PredictRefusesWhatDoesNotFit) {
+  train("halves", "");
+  write_npy(directory_ / "wide.npy", {{2, 393}, std::vector<float>(786)});
+  write_npy(directory_ / "line.npy", {{392}, std::vector<float>(392)});
+  write_npy(directory_ / "none.npy", {{0, 392}, std::vector<float>()});
+  std::vector<float> odd(392);
+  odd[7] = std::nanf("");
+  write_npy(directory_ / "nan.npy", {{1, 392}, odd});
+  std::ofstream(directory_ / "bad.npy") << "no";
+  struct Case {
+    const char* arguments;
+    int code;
+    const char* says;
+  };
+  for (const Case& c :
+       {Case{"--input wide.npy", 1, "wide.npy: has 393 numbers an example"},
+        Case{"--input line.npy", 1, "[n, 392]"}, Case{"--input none.npy", 1, "no examples"},
+        Case{"--input nan.npy", 1, "example 0 holds a number that is not finite"},
+        Case{"--input bad.npy", 1, "bad.npy: is not a .npy file"},
+        Case{"--input missing.npy", 1, "missing.npy"},
+        Case{"--input wide.npy --out p.txt", 2, ".npy or .csv"}, Case{"", 2, "--input"}}) {
+    const Result result = run(std::string("predict halves ") + c.arguments);
+    EXPECT_EQ(result.code, c.code) << c.arguments << result.out;
+    EXPECT_THAT(result.out, HasSubstr(c.says)) << c.arguments;
+    EXPECT_FALSE(fs::exists(directory_ / "predictions.npy"));
+  }
+}
+
+TEST_F(Looking, DevicesListsTheCpu) {
+  const Result devices = run("devices");
+  EXPECT_EQ(devices.code, 0);
+  EXPECT_THAT(devices.out, testing::StartsWith("cpu"));
+  EXPECT_THAT(devices.out, HasSubstr("thread"));
+  EXPECT_THAT(run("--version").out, testing::StartsWith("sfnn "));
+}
+
+}  // namespace
+}  // namespace sfnn

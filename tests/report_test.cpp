@@ -1,0 +1,176 @@
+// The report's parts: what is escaped, what a chart draws, what a page holds.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "host/app/progress.hpp"
+#include "host/app/report/chart.hpp"
+#include "host/app/report/html.hpp"
+#include "host/app/report/page.hpp"
+
+namespace sfnn {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr const char* kHostile = "<script>alert(1)</script>\"'&";
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++found;
+  return found;
+}
+
+TEST(Html, EscapesWhatCouldEndTextOrAttribute) {
+  EXPECT_EQ(escape("a < b & \"c\" > 'd'"), "a &lt; b &amp; &quot;c&quot; &gt; &#39;d&#39;");
+  EXPECT_EQ(escape("caf\u00e9 \u2013"), "caf\u00e9 \u2013");
+  EXPECT_EQ(escape("a\x1b[2Jb"), "a\uFFFD[2Jb");
+  EXPECT_EQ(escape("\xff<"), "\uFFFD&lt;");
+}
+
+TEST(Html, DataUriIsBase64) {  // RFC 4648, section 10
+  const std::string head = "data:image/png;base64,";
+  EXPECT_EQ(png_data_uri(""), head);
+  EXPECT_EQ(png_data_uri("f"), head + "Zg==");
+  EXPECT_EQ(png_data_uri("fo"), head + "Zm8=");
+  EXPECT_EQ(png_data_uri("foobar"), head + "Zm9vYmFy");
+  EXPECT_EQ(png_data_uri("\xff\xfe\xfd"), head + "//79");
+}
+
+TEST(Chart, TicksAreRoundNumbersWithinTheRange) {
+  EXPECT_THAT(ticks(0, 10, 5), ElementsAre(0, 2, 4, 6, 8, 10));
+  EXPECT_THAT(ticks(-125.3, -94, 4), ElementsAre(-120, -110, -100));
+  EXPECT_THAT(ticks(1, 30, 6), ElementsAre(5, 10, 15, 20, 25, 30));
+  EXPECT_THAT(log_ticks(1, 100), ElementsAre(1, 2, 5, 10, 20, 50, 100));
+  EXPECT_THAT(log_ticks(1, 1e5), ElementsAre(1, 10, 100, 1000, 10000, 100000));
+  EXPECT_LE(ticks(1, 1 + 3e-16, 5).size(), 16u) << "ends where steps are below rounding";
+  EXPECT_EQ(number_text(ticks(-1, 1, 2)[1]), "0");
+}
+
+TEST(Chart, DrawsLinesWithinThePlotAndLeavesGaps) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const std::string svg =
+      to_svg({"Title", {"x"}, {"y"}, {{"a", {{1, 1}, {2, 2}, {3, kNan}, {4, 3}, {5, 4}}}}});
+  EXPECT_EQ(count(svg, "<circle"), 4u);
+  EXPECT_THAT(svg, Not(HasSubstr("nan")));
+  // Two strokes: the line is taken up again after the gap.
+  const std::size_t path = svg.find("<path class=\"line c0\"");
+  ASSERT_NE(path, std::string::npos);
+  EXPECT_EQ(count(svg.substr(path, svg.find('>', path) - path), "M"), 2u);
+  EXPECT_EQ(count(svg, "class=\"legend\""), 0u) << "one series needs no legend";
+}
+
+TEST(Chart, EveryTextIsEscaped) {
+  const std::string svg = to_svg({kHostile,
+                                  {kHostile},
+                                  {kHostile},
+                                  {{kHostile, {{1, 1}, {2, 2}}}, {kHostile, {{1, 2}, {2, 1}}}}});
+  EXPECT_THAT(svg, Not(HasSubstr("<script")));
+  EXPECT_GT(count(svg, "&lt;script&gt;"), 5u);
+}
+
+TEST(Chart, OddDataStillGivesADrawing) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  for (const std::vector<Point>& points : std::vector<std::vector<Point>>{{},
+                                                                          {{1, 5}},
+                                                                          {{1, kInf}},
+                                                                          {{1, 7}, {2, 7}},
+                                                                          {{1, 1e308}, {2, -1e308}},
+                                                                          {{0, 1}, {-1, 2}}}) {
+    for (const bool log : {false, true}) {
+      const std::string svg = to_svg({"t", {"x", log}, {"y", log}, {{"s", points}}});
+      EXPECT_THAT(svg, HasSubstr("</svg>"));
+      EXPECT_THAT(svg, Not(HasSubstr("nan")));
+    }
+  }
+}
+
+TEST(Chart, LongNamesAreCutBetweenLetters) {
+  std::string name;
+  for (int i = 0; i < 200; ++i) name += "\u00e9";
+  const std::string svg = to_svg({"t", {"x"}, {"y"}, {{name, {{1, 1}}}, {"b", {{1, 2}}}}});
+  EXPECT_THAT(svg, HasSubstr("\u00e9..."));
+  EXPECT_THAT(svg, Not(HasSubstr("\uFFFD")));
+}
+
+ReportRun some_run(const std::string& name) {
+  ReportRun run{.name = name, .path = name};
+  run.network = {.D_in = 4, .hidden = {{.n_s = 3}}, .D_out = 2};
+  run.metrics = {{{"epoch", 1}, {"train_c_hat", -3.5}, {"valid_nll", 3.25}},
+                 {{"epoch", 2}, {"train_c_hat", -2.5}, {"valid_nll", nullptr}}};
+  run.sessions = {{{"started", "2026-01-31 12:30 UTC"}, {"device", "cpu (AVX2, 2 threads)"}}};
+  LayerActivity layer{.layer = 1, .units = 3, .entropy = 0.4321};
+  layer.histogram[0] = 1;
+  Measured& measured = run.measured.emplace();
+  measured.data_name = "points";
+  measured.test.particles = 3;
+  measured.test.nll = 2.125;
+  measured.test.curve = {-3, -2.5, -2.125};
+  measured.drawn = measured.trained = {layer};
+  run.png = "\x89PNG";
+  return run;
+}
+
+const ReportOrigin kOrigin{"0.1.0", "2026-01-31", "cpu"};
+
+TEST(Report, HoldsEverySectionOfARun) {
+  const std::string page = report_page({some_run("first")}, kOrigin);
+  for (const char* text : {"<title>sfnn report: first</title>", "4-3s-2", "Training criterion",
+                           "C_hat against M", "Hidden layer 1", "random weights", "0.432", "2.12",
+                           "data:image/png;base64,iVBORw==", "net.hidden", "2026-01-31 12:30 UTC",
+                           "cpu (AVX2, 2 threads)"}) {
+    EXPECT_THAT(page, HasSubstr(text));
+  }
+}
+
+TEST(Report, NothingFromAFileBecomesMarkup) {
+  ReportRun run = some_run(kHostile);
+  run.path = run.note = run.measured->data_name = kHostile;
+  run.config.data.set = kHostile;
+  run.metrics.push_back({{"epoch", kHostile}, {"train_c_hat", kHostile}});
+  run.sessions.push_back({{"device", kHostile}, {"cpu", {kHostile}}, {"step", kHostile}});
+  const std::string page = report_page({run, run}, {kHostile, kHostile, kHostile});
+  EXPECT_THAT(page, Not(HasSubstr("<script")));
+  EXPECT_THAT(page, Not(HasSubstr("alert(1)</script>")));
+  EXPECT_GT(count(page, "&lt;script&gt;"), 15u);
+  EXPECT_THAT(page, HasSubstr("default-src 'none'"));
+}
+
+TEST(Report, DifferencesBetweenConfigsStandOut) {
+  ReportRun a = some_run("a"), b = some_run("b");
+  b.config.train.particles = 50;
+  const std::string page = report_page({a, b}, kOrigin);
+  EXPECT_EQ(count(page, "<tr class=\"differs\">"), 1u);
+  EXPECT_THAT(page, HasSubstr("<tr class=\"differs\"><th scope=\"row\">train.particles</th>"
+                              "<td>20</td><td>50</td></tr>"));
+  EXPECT_THAT(report_page({a, a}, kOrigin), HasSubstr("The runs have the same config."));
+}
+
+TEST(Progress, MovingLineFitsItsTerminal) {
+  const ProgressFigures figures{.epoch = 3,
+                                .epochs = 30,
+                                .step = 250,
+                                .total_steps = 1000,
+                                .C_hat = -45.678,
+                                .valid_nll = 44.4,
+                                .valid_error = 0.0215,
+                                .examples_per_second = 10907,
+                                .seconds_left = 200};
+  const std::string wide = moving_line(figures, 160);
+  for (const char* text : {"epoch 3/30", "[#######.......................]", "step 250/1000",
+                           "C_hat -45.68", "error 2.15 %", "10907 examples/s", "3 min 20 s left"}) {
+    EXPECT_THAT(wide, HasSubstr(text));
+  }
+  for (const int columns : {160, 110, 100, 80, 40, 1}) {
+    EXPECT_LT(moving_line(figures, columns).size(), std::size_t(columns)) << columns;
+  }
+  EXPECT_THAT(moving_line(figures, 100), Not(HasSubstr("[")));
+}
+
+}  // namespace
+}  // namespace sfnn
