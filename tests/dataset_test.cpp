@@ -268,24 +268,6 @@ TEST(Options, ImpossibleOnesAreNamed) {
               HasSubstr("data.binarize = epoch"));
 }
 
-TEST(Folder, ComesFromTheRootOrTheEnvironment) {
-  const char* const before = std::getenv("SFNN_DATA");
-  const std::string saved = before ? before : "";
-  DataOptions options;
-  options.set = "mnist";
-  setenv("SFNN_DATA", "/from/environment", 1);
-  EXPECT_EQ(data_folder(options), "/from/environment/mnist");
-  EXPECT_THAT(data_error(options),
-              AllOf(HasSubstr("/from/environment/mnist/train-images-idx3-ubyte.gz"),
-                    HasSubstr("--data or SFNN_DATA")));
-  options.root = "/from/root";
-  EXPECT_EQ(data_folder(options), "/from/root/mnist");
-  options.root.clear();
-  unsetenv("SFNN_DATA");
-  EXPECT_EQ(data_folder(options), "mnist");
-  if (before) setenv("SFNN_DATA", saved.c_str(), 1);
-}
-
 class RealData : public testing::Test {
  protected:
   void need(const std::string& set) {

@@ -13,7 +13,7 @@ namespace sfnn {
 
 // What belongs to the machine and not to the run: it is not stored with it.
 struct MachineOptions {
-  std::string data_root;  // empty: SFNN_DATA
+  std::string data_root;  // empty: the search path (host/data/search_path.hpp)
   BackendOptions backend;
   std::string profile_steps;  // "100:110": what a profiler is to see; empty: nothing is marked
 };

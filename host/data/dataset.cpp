@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-
 #include "host/backend/error.hpp"
 #include "host/data/faces.hpp"
 #include "host/data/glyphs.hpp"
 #include "host/data/mnist.hpp"
+#include "host/data/search_path.hpp"
 
 namespace sfnn {
 namespace {
@@ -56,9 +55,7 @@ std::vector<float> Columns::mean() const {
 }
 
 std::filesystem::path data_folder(const DataOptions& options) {
-  const char* const variable = std::getenv("SFNN_DATA");
-  const std::string root = !options.root.empty() ? options.root : variable ? variable : "";
-  return std::filesystem::path(root) / options.set;
+  return find_data(options.root, options.set);
 }
 
 DataSet load_data(const DataOptions& options) {

@@ -65,10 +65,10 @@ struct DataOptions {
   std::int64_t test_limit = 0;      // the same for the test examples; 0: all
   std::int64_t test_subjects = 10;  // faces: whole subjects held out
   std::uint64_t seed = 0;           // of binarisation, splits and glyphs
-  std::string root;                 // data directory; empty: SFNN_DATA, else the current one
+  std::string root;                 // data directory; empty: the search path (search_path.hpp)
 };
 
-// The folder of the set.
+// The folder of the set. Throws DataError where there is none.
 std::filesystem::path data_folder(const DataOptions&);
 
 DataSet load_data(const DataOptions&);  // throws ConfigError, DataError

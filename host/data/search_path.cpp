@@ -1,0 +1,53 @@
+#include "host/data/search_path.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "host/backend/error.hpp"
+
+namespace sfnn {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSystemFolder = "/usr/share/datasets";
+
+fs::path variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value ? value : "";
+}
+
+}  // namespace
+
+fs::path cache_folder() {
+  if (const fs::path cache = variable("XDG_CACHE_HOME"); cache.is_absolute()) return cache / "sfnn";
+  const fs::path home = variable("HOME");
+  return home.empty() ? fs::path() : home / ".cache" / "sfnn";
+}
+
+std::vector<fs::path> data_roots(const std::string& root) {
+  if (!root.empty()) return {root};
+  std::vector<fs::path> roots;
+  for (const fs::path& place :
+       {variable("SFNN_DATA"), cache_folder(), fs::path(kSystemFolder), fs::path(".")}) {
+    if (!place.empty()) roots.push_back(place);
+  }
+  return roots;
+}
+
+fs::path find_data(const std::string& root, const fs::path& name) {
+  std::vector<std::string> tried;
+  for (const fs::path& place : data_roots(root)) {
+    const fs::path path = place / name;
+    std::error_code ignored;
+    if (fs::exists(path, ignored)) return path;
+    tried.push_back(place.string());
+  }
+  const bool fetched = name == "mnist" || name == "fashion-mnist";
+  throw DataError(fmt::format(
+      "found no {} in {}: point --data or SFNN_DATA at the folder that has it{}", name.string(),
+      fmt::join(tried, ", "), fetched ? ", or fetch it with: sfnn data " + name.string() : ""));
+}
+
+}  // namespace sfnn

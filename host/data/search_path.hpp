@@ -1,0 +1,24 @@
+// Where data lie. What --data names is the only place then; without it they are looked for in
+//
+//   SFNN_DATA, ~/.cache/sfnn (where `sfnn data` puts them), /usr/share/datasets (where Debian's
+//   packages do), the current directory
+//
+// in this order.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace sfnn {
+
+std::filesystem::path cache_folder();  // XDG_CACHE_HOME/sfnn, else ~/.cache/sfnn
+
+// root: what --data says; may be empty.
+std::vector<std::filesystem::path> data_roots(const std::string& root);
+
+// The first of the places that has `name`, a file or a folder; an absolute name stands for itself.
+// Throws a DataError that says where it was looked for.
+std::filesystem::path find_data(const std::string& root, const std::filesystem::path& name);
+
+}  // namespace sfnn
