@@ -45,6 +45,11 @@ std::string file_error(std::string_view text) {
 const std::vector<std::pair<std::string, std::string>> kOtherValues = {
     {"seed", "9223372036854775807"},
     {"data.set", "my \"own\" \\ s\u00e9t"},
+    {"data.train_x", "x.npy"},
+    {"data.train_y", "y.npy"},
+    {"data.test_x", "test_x.npy"},
+    {"data.test_y", "test_y.npy"},
+    {"data.output", "softmax"},
     {"data.task", "classes"},
     {"data.binarize", "epoch"},
     {"data.center", "true"},

@@ -4,6 +4,7 @@
 
 #include "host/backend/error.hpp"
 #include "host/data/faces.hpp"
+#include "host/data/files.hpp"
 #include "host/data/glyphs.hpp"
 #include "host/data/mnist.hpp"
 #include "host/data/search_path.hpp"
@@ -13,6 +14,7 @@ namespace {
 
 std::string task_of(const DataOptions& options) {
   if (options.task != "auto") return options.task;
+  if (options.set == "files") return "files";
   return options.set.find("faces") != std::string::npos ? "faces" : "halves";
 }
 
@@ -23,6 +25,8 @@ void check(const DataOptions& options, const std::string& task) {
   if (binarize == "epoch" && (options.set == "glyphs" || task != "halves"))
     throw ConfigError("data.binarize = epoch is for halves of grey images; " + options.set + " " +
                       task + " has nothing to binarise");
+  if ((options.set == "files") != (task == "files"))
+    throw ConfigError("data.task = " + task + ": own files say what to predict by data.output");
   for (const auto& [key, value] : {std::pair("limit", options.limit),
                                    {"valid", options.valid},
                                    {"test_limit", options.test_limit}})
@@ -31,6 +35,7 @@ void check(const DataOptions& options, const std::string& task) {
 
 DataSet load(const DataOptions& options, const std::string& task) {
   if (options.set == "glyphs") return load_glyphs(options, task);
+  if (options.set == "files") return load_files(options);
   if (task == "halves") return load_halves(options);
   if (task == "classes") return load_classes(options);
   if (task == "faces") return load_faces(options);

@@ -54,8 +54,11 @@ struct DataSet {
 
 // How to make one; the config's [data] table.
 struct DataOptions {
-  // glyphs (built in), mnist, fashion-mnist, faces/att, or any folder with files of the same names
+  // glyphs (built in), mnist, fashion-mnist, faces/att, any folder with files of the same names, or
+  // files: the four below
   std::string set = "glyphs";
+  std::string train_x, train_y, test_x, test_y;  // files: paths, relative ones from the root
+  std::string output = "bernoulli";              // files: softmax | bernoulli | gaussian
   // halves | classes | faces, and denoise for glyphs; auto: faces for faces, else halves
   std::string task = "auto";
   std::string binarize = "once";    // halves of grey images: once | epoch | none

@@ -56,13 +56,6 @@ std::uint64_t values_size(const ByteReader& in, const IdxArray& array) {
   return size;
 }
 
-IdxArray read_idx(const fs::path& path, std::size_t rank) {
-  if (!fs::is_regular_file(path)) throw DataError(path.string() + ": is not a file");
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw DataError(path.string() + ": cannot be opened: check its permissions");
-  return parse_idx(in, path.string(), rank);
-}
-
 }  // namespace
 
 IdxArray parse_idx(std::istream& stream, const std::string& name, std::size_t rank) {
@@ -74,9 +67,10 @@ IdxArray parse_idx(std::istream& stream, const std::string& name, std::size_t ra
                         magic[0], magic[1]));
   IdxArray array;
   array.item_bytes = bytes_of_type(magic[2], in);
-  if (magic[3] != rank)
+  if (rank != kAnyRank && magic[3] != rank)
     in.fail(fmt::format("has {} dimensions where {} are needed", int(magic[3]), rank));
-  array.dims = read_dims(in, rank);
+  if (magic[3] == 0) in.fail("has no dimensions");
+  array.dims = read_dims(in, magic[3]);
 
   const std::uint64_t size = values_size(in, array);
   array.values = in.read_up_to(size);
@@ -88,6 +82,13 @@ IdxArray parse_idx(std::istream& stream, const std::string& name, std::size_t ra
     in.fail(fmt::format("goes on after the {} values that its header promises",
                         fmt::join(array.dims, " x ")));
   return array;
+}
+
+IdxArray read_idx(const fs::path& path, std::size_t rank) {
+  if (!fs::is_regular_file(path)) throw DataError(path.string() + ": is not a file");
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw DataError(path.string() + ": cannot be opened: check its permissions");
+  return parse_idx(in, path.string(), rank);
 }
 
 fs::path find_idx(const fs::path& folder, std::initializer_list<std::string_view> stems) {
@@ -110,24 +111,26 @@ Images read_images(const fs::path& path) {
   return {array.dims[0], array.dims[1], array.dims[2], std::move(array.values)};
 }
 
-std::vector<std::int32_t> read_ids(const fs::path& path) {
-  const IdxArray array = read_idx(path, 1);
-  std::vector<std::int32_t> ids;
-  ids.reserve(array.count());
-  for (std::int64_t n = 0; n < array.count(); ++n) {
-    const std::uint8_t* item = &array.values[n * array.item_bytes];
+std::vector<std::int32_t> integers(const IdxArray& array) {
+  const std::size_t count = array.values.size() / std::size_t(array.item_bytes);
+  std::vector<std::int32_t> result;
+  result.reserve(count);
+  for (std::size_t n = 0; n < count; ++n) {
+    const std::uint8_t* item = &array.values[n * std::size_t(array.item_bytes)];
     switch (array.item_bytes) {
       case 1:
-        ids.push_back(item[0]);
+        result.push_back(item[0]);
         break;
       case 2:
-        ids.push_back(std::int16_t(item[0] << 8 | item[1]));
+        result.push_back(std::int16_t(item[0] << 8 | item[1]));
         break;
       default:
-        ids.push_back(std::int32_t(big_endian(item)));
+        result.push_back(std::int32_t(big_endian(item)));
     }
   }
-  return ids;
+  return result;
 }
+
+std::vector<std::int32_t> read_ids(const fs::path& path) { return integers(read_idx(path, 1)); }
 
 }  // namespace sfnn

@@ -24,8 +24,12 @@ struct IdxArray {
   std::int64_t count() const { return dims[0]; }
 };
 
+constexpr std::size_t kAnyRank = 0;
+
 // From any bytes; `name` is what errors call them.
 IdxArray parse_idx(std::istream&, const std::string& name, std::size_t rank);
+IdxArray read_idx(const std::filesystem::path&, std::size_t rank);
+std::vector<std::int32_t> integers(const IdxArray&);  // its values, whatever their size
 
 // The file itself or its .gz, whichever exists: the first of `stems` that does. Throws a DataError
 // that lists what was looked for.

@@ -74,8 +74,14 @@ struct Config {
         rows{.low = 1, .high = 2147483647};  // rows are counted in 32 bits
     v("seed", self.seed, "of the weights and of every draw", any);
 
-    v("data.set", self.data.set, "glyphs (built in), mnist, fashion-mnist, faces/att, or a folder",
-      any);
+    v("data.set", self.data.set,
+      "glyphs (built in), mnist, fashion-mnist, faces/att, a folder, or files", any);
+    v("data.train_x", self.data.train_x, "files: inputs, .npy or IDX, an example a row", any);
+    v("data.train_y", self.data.train_y, "files: targets, as many rows", any);
+    v("data.test_x", self.data.test_x, "files: the same for the test", any);
+    v("data.test_y", self.data.test_y, "files: the same for the test", any);
+    v("data.output", self.data.output, "files: the distribution of the targets",
+      Allowed{.choices = "softmax | bernoulli | gaussian"});
     v("data.task", self.data.task, "what to predict; auto: faces for faces, else halves",
       Allowed{.choices = "auto | halves | classes | faces | denoise"});
     v("data.binarize", self.data.binarize,

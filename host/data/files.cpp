@@ -1,0 +1,220 @@
+#include "host/data/files.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fstream>
+#include <span>
+#include <type_traits>
+
+#include "host/backend/error.hpp"
+#include "host/data/idx.hpp"
+#include "host/data/search_path.hpp"
+#include "host/data/split.hpp"
+#include "host/io/npy.hpp"
+
+namespace sfnn {
+namespace {
+
+namespace fs = std::filesystem;
+using Rows = std::span<const std::int32_t>;
+
+constexpr std::int64_t kMaxClasses = std::int64_t(1) << 24;  // a float counts no further
+
+// A file's numbers, as NumPy has them.
+struct Table {
+  std::string path;
+  NpyArray array;
+
+  std::int64_t rows() const { return array.shape[0]; }
+  std::int64_t cols() const {
+    std::int64_t cols = 1;
+    for (std::size_t d = 1; d < array.shape.size(); ++d) cols *= array.shape[d];
+    return cols;
+  }
+  [[noreturn]] void fail(const std::string& why) const {
+    throw DataError(fmt::format("{}: {}", path, why));
+  }
+};
+
+bool is_npy(const fs::path& path) {
+  std::array<char, 6> magic{};
+  std::ifstream(path, std::ios::binary).read(magic.data(), magic.size());
+  return std::string_view(magic.data(), magic.size()) == "\x93NUMPY";
+}
+
+NpyArray read_numbers(const fs::path& path) {
+  if (is_npy(path)) return read_npy(path);
+  IdxArray idx = read_idx(path, kAnyRank);
+  if (idx.item_bytes == 1) return {idx.dims, std::move(idx.values)};
+  return {idx.dims, integers(idx)};
+}
+
+Table read_table(const DataOptions& options, const char* key, const std::string& name) {
+  if (name.empty()) throw ConfigError(fmt::format("data.set = files needs data.{}", key));
+  const fs::path path = find_data(options.root, name);
+  Table table{path.string(), read_numbers(path)};
+  if (table.array.shape.empty())
+    table.fail("is a single number: an array [examples, ...] is needed");
+  if (table.rows() == 0 || table.cols() == 0)
+    table.fail(fmt::format("is empty: its shape is [{}]", fmt::join(table.array.shape, ", ")));
+  return table;
+}
+
+// --- values ------------------------------------------------------------------------------------
+
+bool has_bytes(const Table& table) {
+  return std::holds_alternative<std::vector<std::uint8_t>>(table.array.values);
+}
+
+std::uint8_t largest_byte(const Table& table) {
+  const auto& bytes = std::get<std::vector<std::uint8_t>>(table.array.values);
+  return *std::max_element(bytes.begin(), bytes.end());
+}
+
+// What a stored number stands for: 1 as it is, 1/255 for grey bytes.
+float scale_of(const Table& train) {
+  return has_bytes(train) && largest_byte(train) > 1 ? kGreyScale : 1.0f;
+}
+
+std::string place(const Table& table, std::size_t index) {
+  return fmt::format("example {}, value {}", std::int64_t(index) / table.cols(),
+                     std::int64_t(index) % table.cols());
+}
+
+// Finite everywhere and, for probabilities, within [0, 1].
+void check_values(const Table& table, float scale, bool probabilities) {
+  std::visit(
+      [&](const auto& values) {
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          const float value = float(values[i]) * scale;
+          if (!std::isfinite(value))
+            table.fail(fmt::format("{} is not a finite number", place(table, i)));
+          if (probabilities && (value < 0 || value > 1))
+            table.fail(fmt::format("{} is {}, and a bernoulli target lies in 0 .. 1",
+                                   place(table, i), value));
+        }
+      },
+      table.array.values);
+}
+
+Columns cut(const Table& table, Rows rows, float scale) {
+  const std::int64_t cols = table.cols();
+  const auto take = [&](const auto& from, auto to) {
+    to.reserve(rows.size() * cols);
+    for (const std::int64_t row : rows) {
+      const auto begin = from.begin() + row * cols;
+      std::transform(begin, begin + cols, std::back_inserter(to),
+                     [](auto value) { return typename decltype(to)::value_type(value); });
+    }
+    return Columns{std::move(to), cols, scale};
+  };
+  if (has_bytes(table))
+    return take(std::get<std::vector<std::uint8_t>>(table.array.values),
+                std::vector<std::uint8_t>());
+  return std::visit([&](const auto& values) { return take(values, std::vector<float>()); },
+                    table.array.values);
+}
+
+// --- classes -----------------------------------------------------------------------------------
+
+// The largest label; all are whole numbers from 0.
+std::int64_t check_labels(const Table& table) {
+  if (table.cols() != 1)
+    table.fail(
+        fmt::format("has {} numbers an example, and softmax needs one: the class", table.cols()));
+  return std::visit(
+      [&](const auto& labels) -> std::int64_t {
+        using T = typename std::remove_cvref_t<decltype(labels)>::value_type;
+        if constexpr (std::is_floating_point_v<T>) {
+          table.fail("holds floats, and classes are whole numbers: store it as int64");
+        } else {
+          std::int64_t largest = 0;
+          for (std::size_t n = 0; n < labels.size(); ++n) {
+            const auto label = std::int64_t(labels[n]);
+            if (label < 0 || label >= kMaxClasses)
+              table.fail(fmt::format("label {} of example {} is not in 0 .. {}", label, n,
+                                     kMaxClasses - 1));
+            largest = std::max(largest, label);
+          }
+          return largest;
+        }
+      },
+      table.array.values);
+}
+
+// --- shapes ------------------------------------------------------------------------------------
+
+void check_rows(const Table& x, const Table& y) {
+  if (x.rows() != y.rows())
+    y.fail(fmt::format("{} rows do not match the {} of {}", y.rows(), x.rows(), x.path));
+}
+
+void check_same_shape(const Table& train, const Table& test) {
+  const auto tail = [](const Table& t) { return std::span(t.array.shape).subspan(1); };
+  if (!std::ranges::equal(tail(train), tail(test)))
+    test.fail(fmt::format("its shape is [{}], but [{}] in {}", fmt::join(test.array.shape, ", "),
+                          fmt::join(train.array.shape, ", "), train.path));
+  if (has_bytes(train) != has_bytes(test))
+    test.fail(fmt::format("its numbers are of another type than those of {}", train.path));
+}
+
+ImageShape picture(const Table& table) {
+  const auto& shape = table.array.shape;
+  return shape.size() == 3 ? ImageShape{shape[1], shape[2]} : ImageShape{};
+}
+
+Output output_of(const std::string& name) {
+  if (name == "softmax") return Output::softmax;
+  if (name == "bernoulli") return Output::bernoulli;
+  if (name == "gaussian") return Output::gaussian;
+  throw ConfigError("data.output = " + name + ": must be softmax, bernoulli or gaussian");
+}
+
+}  // namespace
+
+DataSet load_files(const DataOptions& options) {
+  const Output output = output_of(options.output);
+  const Table train_x = read_table(options, "train_x", options.train_x),
+              train_y = read_table(options, "train_y", options.train_y),
+              test_x = read_table(options, "test_x", options.test_x),
+              test_y = read_table(options, "test_y", options.test_y);
+  check_rows(train_x, train_y);
+  check_rows(test_x, test_y);
+  check_same_shape(train_x, test_x);
+  check_same_shape(train_y, test_y);
+
+  DataSet data;
+  data.name = fs::path(options.train_x).filename().string() + " to " +
+              fs::path(options.train_y).filename().string();
+  data.output = output;
+  data.D_in = train_x.cols();
+  float y_scale = 1;
+  if (output == Output::softmax) {
+    data.D_out = check_labels(train_y) + 1;
+    if (const std::int64_t largest = check_labels(test_y); largest >= data.D_out)
+      test_y.fail(fmt::format("label {} does not occur in {}", largest, train_y.path));
+  } else {
+    data.D_out = train_y.cols();
+    data.y_image = picture(train_y);
+    y_scale = scale_of(train_y);
+    for (const Table* y : {&train_y, &test_y})
+      check_values(*y, y_scale, output == Output::bernoulli);
+  }
+  const float x_scale = scale_of(train_x);
+  for (const Table* x : {&train_x, &test_x}) check_values(*x, x_scale, /*probabilities=*/false);
+  data.x_image = picture(train_x);
+
+  const auto examples = [&](const Table& x, const Table& y, Rows rows) {
+    return Examples{std::int64_t(rows.size()), cut(x, rows, x_scale), cut(y, rows, y_scale)};
+  };
+  const Split split = split_rows(train_x.rows(), options);
+  data.train = examples(train_x, train_y, split.train);
+  data.valid = examples(train_x, train_y, split.valid);
+  data.test = examples(test_x, test_y, all_rows(limited(test_x.rows(), options.test_limit)));
+  return data;
+}
+
+}  // namespace sfnn
