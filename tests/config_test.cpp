@@ -61,6 +61,7 @@ const std::vector<std::pair<std::string, std::string>> kOtherValues = {
     {"data.seed", "2"},
     {"net.hidden", "40s+160d,40n+160d,7d"},
     {"net.init_scale", "0.5"},
+    {"net.init_from", "runs/a"},
     {"train.estimator", "G5"},
     {"train.particles", "3"},
     {"train.epochs", "11"},

@@ -7,6 +7,13 @@
 #include "host/backend/error.hpp"
 
 namespace sfnn {
+namespace {
+
+bool is_deterministic(const NetworkSpec& spec) {
+  return std::ranges::all_of(spec.hidden, [](const LayerSpec& layer) { return layer.n_s == 0; });
+}
+
+}  // namespace
 
 StepRange parse_step_range(const std::string& text) {
   StepRange range;
@@ -36,6 +43,19 @@ NetworkSpec network_of(const Config& config, const DataSet& data) {
 
 NetworkSpec test_network_of(const Config& config, const NetworkSpec& spec) {
   return config.eval.as_stochastic ? as_stochastic(spec) : spec;
+}
+
+std::vector<float> starting_weights(const Config& config, const NetworkSpec& spec) {
+  if (config.net.init_from.empty()) return initial_params(spec, config.seed, config.net.init_scale);
+  Checkpoint saved =
+      open_checkpoint(config.net.init_from, /*best=*/false, [](const std::string&) {});
+  const bool fits = saved.network == spec ||
+                    (is_deterministic(saved.network) && as_stochastic(saved.network) == spec);
+  if (!fits) {
+    throw ConfigError(fmt::format("net.init_from = {}: its network is {}, and this one is {}",
+                                  config.net.init_from, to_string(saved.network), to_string(spec)));
+  }
+  return std::move(saved.params);
 }
 
 TrainOptions train_options_of(const Config& config, const MachineOptions& machine) {

@@ -28,6 +28,9 @@ DataSet data_of(const Config&, const MachineOptions&);
 NetworkSpec network_of(const Config&, const DataSet&);
 NetworkSpec test_network_of(const Config&,
                             const NetworkSpec&);  // B reads A's weights as stochastic
+// Drawn weights or, with net.init_from, those of another run: of the same network, or of A where
+// this one is B. Throws ConfigError where they do not fit.
+std::vector<float> starting_weights(const Config&, const NetworkSpec&);
 TrainOptions train_options_of(const Config&, const MachineOptions&);
 
 }  // namespace sfnn

@@ -21,6 +21,7 @@ struct TrainCommand {
   std::string config_file;
   std::vector<std::string> settings;  // key=value
   std::string out;                    // empty: a new directory below runs/
+  std::string init_from;              // a run or a checkpoint: sets net.init_from
   bool resume = false, dry_run = false, quiet = false, verbose = false;
 };
 int run_train(const TrainCommand&);

@@ -29,9 +29,11 @@ TrainingRun::TrainingRun(Backend& backend, const Config& config, const MachineOp
   }
 }
 
+void TrainingRun::start() { trainer_.set_params(starting_weights(config_, spec_)); }
+
 void TrainingRun::resume() {
   const auto saved = directory_.newest([&](const std::string& line) { progress_.say(line); });
-  if (!saved) return;
+  if (!saved) return start();
   if (!(saved->network == spec_)) throw DataError("the checkpoint's network is another one");
   if (saved->tiling.tile != trainer_.tiling().tile ||
       saved->tiling.parts != trainer_.tiling().parts) {

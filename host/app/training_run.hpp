@@ -19,7 +19,9 @@ class TrainingRun {
   TrainingRun(Backend&, const Config&, const MachineOptions&, const DataSet&, RunDirectory,
               Progress&);
 
-  // Goes on from the directory's newest checkpoint, if it has one.
+  // Takes the weights that the config says; without it they are drawn ones.
+  void start();
+  // Goes on from the directory's newest checkpoint, or starts where it has none.
   void resume();
 
   enum class End { finished, stopped };

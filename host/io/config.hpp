@@ -30,6 +30,7 @@ struct Allowed {
 struct NetConfig {
   std::vector<LayerSpec> hidden = {{.n_s = 200}, {.n_s = 200}};
   double init_scale = 1.0;
+  std::string init_from;  // empty: weights are drawn
 };
 
 // An empty std::optional reads and prints as "auto"; TrainOptions says what it stands for.
@@ -103,6 +104,8 @@ struct Config {
       "layers: 200s stochastic, 200d deterministic, 40s+160d hybrid, 40n+160d noise", any);
     v("net.init_scale", self.net.init_scale, "weights start as N(0, scale^2 / fan-in)",
       not_negative);
+    v("net.init_from", self.net.init_from,
+      "a run or checkpoint whose weights to start from; empty: drawn weights", any);
 
     v("train.estimator", self.train.estimator,
       "of the gradient of stochastic units: G1, G2, G3, G4 or G5", any);
