@@ -22,6 +22,8 @@ struct TrainCommand {
   std::vector<std::string> settings;  // key=value
   std::string out;                    // empty: a new directory below runs/
   std::string init_from;              // a run or a checkpoint: sets net.init_from
+  std::string search_lr;              // "1e-4:1"; empty: the config's rate
+  std::int64_t search_epochs = 0;     // of each rate tried; 0: chosen
   bool resume = false, dry_run = false, quiet = false, verbose = false;
 };
 int run_train(const TrainCommand&);

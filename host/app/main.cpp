@@ -39,7 +39,11 @@ int run_command_line(int argc, char** argv) {
                "  sfnn train --out runs/first\n"
                "  sfnn train --config bench/paper/mnist-halves.toml --set train.epochs=5 --data "
                "~/data\n"
-               "  sfnn train --out runs/first --resume\n\nConfig keys, with their defaults:\n") +
+               "  sfnn train --out runs/first --resume\n"
+               "  sfnn train --init-from runs/first --set train.learning_rate=0.001 --out "
+               "runs/tuned\n"
+               "  sfnn train --set data.valid=1000 --search-lr 1e-4:1\n\nConfig keys, with their "
+               "defaults:\n") +
            config_help();
   });
   sub->callback([&] { code = run_train(train); });

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "host/app/commands.hpp"
+#include "host/app/rate_search.hpp"
 #include "host/app/signals.hpp"
 #include "host/app/training_run.hpp"
 #include "host/backend/error.hpp"
@@ -24,6 +26,28 @@ Config config_of(const TrainCommand& command) {
   if (!command.init_from.empty()) config.net.init_from = command.init_from;
   config.validate();
   return config;
+}
+
+// With --search-lr, the best rate of the search, or the one that it chose when the directory's run
+// began; else the config's. None: stopped.
+std::optional<double> rate_of(const TrainCommand& command, const Config& config, Backend& backend,
+                              const DataSet& data, RunDirectory& directory, Progress& progress) {
+  if (command.search_lr.empty()) return config.train.learning_rate;
+  const RateRange range = parse_rate_range(command.search_lr);
+  if (directory.holds_run()) return directory.config().train.learning_rate;
+  if (command.dry_run) return rate_grid(range).front();
+  const auto rate = search_rate(backend, command.machine, data,
+                                {.config = config,
+                                 .range = range,
+                                 .epochs = command.search_epochs,
+                                 .say = [&](const std::string& line) { progress.say(line); },
+                                 .stop = stop_requested},
+                                directory);
+  if (!rate) {
+    progress.say(fmt::format("stopped in the search; continue with --resume --out {}",
+                             directory.path().string()));
+  }
+  return rate;
 }
 
 // runs/<name>-1, -2, ...: the first that does not exist.
@@ -87,6 +111,10 @@ int run_train(const TrainCommand& command) {
   Progress progress(Progress::suitable_mode(command.quiet));
   RunDirectory directory(command.out.empty() ? new_directory(command, config)
                                              : fs::path(command.out));
+  catch_stop_signals();
+  const auto rate = rate_of(command, config, *backend, data, directory, progress);
+  if (!rate) return kStopped;
+  config.train.learning_rate = *rate;
   TrainingRun run(*backend, config, command.machine, data, directory, progress);
   if (command.dry_run) {
     print_plan(config, data, run.network(), run.trainer(), *backend);
@@ -101,7 +129,6 @@ int run_train(const TrainCommand& command) {
   }
   progress.say(fmt::format("{} on {}, {}: {}", to_string(run.network()), data.name,
                            backend->describe(), directory.path().string()));
-  catch_stop_signals();
   if (run.train() == TrainingRun::End::stopped) {
     progress.say(fmt::format("stopped at step {}; continue with --resume --out {}",
                              run.trainer().step(), directory.path().string()));

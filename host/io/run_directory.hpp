@@ -26,6 +26,8 @@ class RunDirectory {
   std::filesystem::path sessions() const { return path_ / "sessions.jsonl"; }
   std::filesystem::path report() const { return path_ / "report.html"; }
   std::filesystem::path samples() const { return path_ / "samples.png"; }
+  std::filesystem::path search() const { return path_ / "search.jsonl"; }
+  Config config() const;  // of the run that it holds
   std::filesystem::path best() const { return path_ / "checkpoints" / "best.safetensors"; }
 
   bool holds_run() const;  // is there a config of a run?

@@ -1,0 +1,212 @@
+#include "host/app/rate_search.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "host/backend/error.hpp"
+#include "host/io/metrics.hpp"
+#include "host/train/evaluate.hpp"
+
+namespace sfnn {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kWanted = 0.5;      // share of the best run's gain below which a run is given up
+constexpr std::size_t kTrusted = 2;  // epochs after which that is asked
+
+double number(std::string_view text) {
+  double value = 0;
+  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return ec == std::errc() && end == text.data() + text.size() ? value : NAN;
+}
+
+// --- the trials so far -------------------------------------------------------------------------
+
+// What a trial depends on, its rate apart.
+std::string key_of(const Config& short_config) {
+  Config config = short_config;
+  config.train.learning_rate = 0;
+  return fmt::format("{:016x}", config_hash(config));
+}
+
+MetricsLine to_line(const RateTrial& trial, const std::string& key) {
+  return {{"learning_rate", trial.rate},
+          {"end", trial.end},
+          {"epochs", trial.valid_nll.size()},
+          {"valid_nll", trial.valid_nll},
+          {"config", key}};
+}
+
+// Trials of another config do not count, and go.
+std::vector<RateTrial> known_trials(const fs::path& path, const std::string& key) {
+  std::vector<MetricsLine> lines = read_metrics(path);
+  std::erase_if(lines, [&](const MetricsLine& line) { return line.value("config", "") != key; });
+  std::vector<RateTrial> trials;
+  try {
+    for (const MetricsLine& line : lines) {
+      trials.push_back({.rate = line.at("learning_rate"), .end = line.at("end")});
+      for (const MetricsLine& nll : line.at("valid_nll"))
+        trials.back().valid_nll.push_back(nll.is_null() ? NAN : nll.get<double>());
+    }
+  } catch (const nlohmann::json::exception&) {
+    throw DataError(fmt::format("{}: not a list of trials: remove it", path.string()));
+  }
+  if (fs::exists(path)) rewrite_metrics(path, lines);
+  return trials;
+}
+
+const RateTrial* best_of(const std::vector<RateTrial>& trials) {
+  const RateTrial* best = nullptr;
+  for (const RateTrial& trial : trials) {
+    if (trial.end == "finished" && (!best || trial.valid_nll.back() < best->valid_nll.back()))
+      best = &trial;
+  }
+  return best;
+}
+
+// --- a trial -----------------------------------------------------------------------------------
+
+class Trials {
+ public:
+  Trials(Backend& backend, const MachineOptions& machine, const DataSet& data, Config config)
+      : backend_(backend),
+        machine_(machine),
+        data_(data),
+        config_(std::move(config)),
+        spec_(network_of(config_, data)),
+        start_(starting_weights(config_, spec_)) {}
+
+  // None: stopped.
+  std::optional<RateTrial> run(double rate, const RateTrial* best,
+                               const std::function<bool()>& stop);
+
+ private:
+  double valid_nll(const Trainer& trainer) {
+    return evaluate(backend_, test_network_of(config_, spec_), trainer.params(), data_.valid,
+                    data_.x_mean,
+                    {.particles = config_.eval.particles, .seed = config_.seed, .predict = false})
+        .nll;
+  }
+  bool is_hopeless(const RateTrial& trial, const RateTrial* best) const {
+    const std::size_t epoch = trial.valid_nll.size();
+    if (epoch < kTrusted) return false;
+    const double needed = best ? kWanted * (*untrained_nll_ - best->valid_nll[epoch - 1]) : 0;
+    return *untrained_nll_ - trial.valid_nll.back() < needed;
+  }
+
+  Backend& backend_;
+  const MachineOptions& machine_;
+  const DataSet& data_;
+  Config config_;
+  NetworkSpec spec_;
+  std::vector<float> start_;
+  std::optional<double> untrained_nll_;
+};
+
+std::optional<RateTrial> Trials::run(double rate, const RateTrial* best,
+                                     const std::function<bool()>& stop) {
+  config_.train.learning_rate = rate;
+  Trainer trainer(backend_, spec_, train_options_of(config_, machine_), data_);
+  trainer.set_params(start_);
+  if (!untrained_nll_) untrained_nll_ = valid_nll(trainer);
+  RateTrial trial{.rate = rate, .end = "finished"};
+  while (trainer.step() < trainer.total_steps()) {
+    trainer.train_step();
+    if (stop()) return std::nullopt;
+    if (trainer.step() % trainer.steps_per_epoch() != 0) continue;
+    const double C_hat = trainer.epoch_means().C_hat;
+    trial.valid_nll.push_back(std::isfinite(C_hat) ? valid_nll(trainer) : NAN);
+    if (!std::isfinite(trial.valid_nll.back())) {
+      trial.end = "not finite";
+      break;
+    }
+    if (is_hopeless(trial, best)) {
+      trial.end = "hopeless";
+      break;
+    }
+  }
+  return trial;
+}
+
+std::string row_of(const RateTrial& trial) {
+  return fmt::format("  {:<10} {:>6} {:>12}  {}", trial.rate, trial.valid_nll.size(),
+                     fmt::format("{:.4f}", trial.valid_nll.back()), trial.end);
+}
+
+}  // namespace
+
+RateRange parse_rate_range(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  const RateRange range{number(std::string_view(text).substr(0, colon)),
+                        colon == std::string::npos ? NAN : number(text.substr(colon + 1))};
+  if (!(range.low > 0 && range.low <= range.high && range.high <= 1e6 && range.low >= 1e-12)) {
+    throw ConfigError(
+        fmt::format("--search-lr {}: write the lowest and the highest rate as in 1e-4:1", text));
+  }
+  return range;
+}
+
+std::vector<double> rate_grid(const RateRange& range) {
+  std::vector<double> grid;
+  for (int k = 6; k >= -12; --k) {
+    for (const int digit : {3, 1}) {
+      const double rate =
+          number(fmt::format("{}e{}", digit, k));  // the very number one would write
+      if (rate >= range.low && rate <= range.high) grid.push_back(rate);
+    }
+  }
+  if (grid.empty()) {
+    throw ConfigError(fmt::format("--search-lr {}:{}: no rate of the grid 1, 3 x 10^k lies there",
+                                  range.low, range.high));
+  }
+  return grid;
+}
+
+std::optional<double> search_rate(Backend& backend, const MachineOptions& machine,
+                                  const DataSet& data, const RateSearch& search,
+                                  RunDirectory& directory) {
+  if (data.valid.count == 0) {
+    throw ConfigError(
+        "--search-lr needs validation examples: set some aside with --set data.valid=1000");
+  }
+  Config config = search.config;
+  const std::int64_t chosen = search.epochs > 0 ? search.epochs : config.train.epochs / 5;
+  config.train.epochs = std::max<std::int64_t>(search.epochs > 0 ? 1 : 2, chosen);
+  config.train.warmup_epochs.reset();  // the long run's share, not its count
+  const std::vector<double> grid = rate_grid(search.range);
+  const fs::path file = directory.search();
+  fs::create_directories(directory.path());
+  std::vector<RateTrial> trials = known_trials(file, key_of(config));
+  Trials runs(backend, machine, data, config);
+
+  search.say(fmt::format("learning rates on {} validation examples, {} epochs each:",
+                         data.valid.count, config.train.epochs));
+  search.say("  rate       epochs    valid NLL");
+  for (const double rate : grid) {
+    const auto known = std::ranges::find(trials, rate, &RateTrial::rate);
+    if (known != trials.end()) {
+      search.say(row_of(*known));
+      continue;
+    }
+    const auto trial = runs.run(rate, best_of(trials), search.stop);
+    if (!trial) return std::nullopt;
+    append_metrics(file, to_line(*trial, key_of(config)));
+    trials.push_back(*trial);
+    search.say(row_of(*trial));
+  }
+  std::erase_if(trials, [&](const RateTrial& trial) {
+    return std::ranges::find(grid, trial.rate) == grid.end();
+  });
+  const RateTrial* best = best_of(trials);
+  if (best == nullptr)
+    throw Error(fmt::format("no learning rate from {} to {} trains this network: try lower ones",
+                            search.range.low, search.range.high));
+  search.say(fmt::format("  best: {}", best->rate));
+  return best->rate;
+}
+
+}  // namespace sfnn

@@ -1,0 +1,47 @@
+// The learning rate, chosen as the paper does: a grid of {1, 3} x 10^k, a short run of each rate
+// on the training examples, and the lowest NLL on the validation examples.
+//
+// Rates are tried from the highest down. A run is given up at the end of an epoch when C_hat or the
+// NLL is no longer a number, or when, from its second epoch on, it has gained less over the
+// untrained network than half of what the best run so far had gained by the same epoch (with none
+// so far: nothing at all). All runs draw the same numbers, so the choice depends on the config
+// alone.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/app/assemble.hpp"
+#include "host/io/run_directory.hpp"
+
+namespace sfnn {
+
+struct RateRange {
+  double low = 0, high = 0;
+};
+RateRange parse_rate_range(const std::string& low_colon_high);  // throws ConfigError
+std::vector<double> rate_grid(const RateRange&);                // from the highest down
+
+struct RateTrial {
+  double rate = 0;
+  std::vector<double> valid_nll;  // after each epoch
+  std::string end;                // "finished", "hopeless" or "not finite"
+};
+
+struct RateSearch {
+  Config config;  // of the run to come; its own rate does not matter
+  RateRange range;
+  std::int64_t epochs = 0;  // of each short run; 0: a fifth of train.epochs, at least 2
+  std::function<void(const std::string&)> say;
+  std::function<bool()> stop = [] { return false; };
+};
+
+// The best rate; none: stopped. Trials are kept in the run directory's search.jsonl as they end,
+// and one found there is not repeated. Throws ConfigError where there is nothing to validate on,
+// Error where no rate of the grid trains.
+std::optional<double> search_rate(Backend&, const MachineOptions&, const DataSet&,
+                                  const RateSearch&, RunDirectory&);
+
+}  // namespace sfnn

@@ -1,0 +1,86 @@
+// `sfnn train --search-lr`: the grid, the choice, what is kept of it.
+#include "host/io/metrics.hpp"
+#include "tests/support/program.hpp"
+
+namespace sfnn {
+namespace {
+
+const std::string kOptions = "--set train.epochs=3 --set train.batch=20 ";
+
+TEST_F(Program, SearchesTheRateAndTrainsWithTheBest) {
+  const Result found = run("train " + small_ + kOptions + "--search-lr 1e-4:30 --out found");
+  ASSERT_EQ(found.code, 0) << found.out;
+  const auto trials = read_metrics(directory_ / "found/search.jsonl");
+  ASSERT_EQ(trials.size(), 12u);  // 30, 10, ..., 0.0003, 0.0001
+  EXPECT_EQ(trials.front()["learning_rate"], 30);
+  EXPECT_EQ(trials.back()["learning_rate"], 1e-4);
+  double best_nll = 1e9, best_rate = 0;
+  int given_up = 0;
+  for (const auto& trial : trials) {
+    EXPECT_NE(found.out.find(trial["end"].get<std::string>()), std::string::npos);
+    if (trial["end"] != "finished") {
+      ++given_up;
+      continue;
+    }
+    const double nll = trial["valid_nll"].back();
+    if (nll < best_nll) best_nll = nll, best_rate = trial["learning_rate"];
+  }
+  EXPECT_GT(given_up, 0);
+  EXPECT_GT(best_rate, 1e-3);
+  EXPECT_LT(best_rate, 10);
+  EXPECT_EQ(newest("found").config.train.learning_rate, best_rate);
+
+  // The same numbers again, and with another number of threads.
+  ASSERT_EQ(run("train " + small_ + kOptions + "--search-lr 1e-4:30 --threads 1 --out again").code,
+            0);
+  EXPECT_EQ(read_metrics(directory_ / "again/search.jsonl"), trials);
+}
+
+TEST_F(Program, AResumedRunDoesNotSearchAgain) {
+  const std::string command = "train " + small_ + kOptions + "--search-lr 0.01:0.1 --out here ";
+  ASSERT_EQ(run(command).code, 0);
+  const auto trials = fs::last_write_time(directory_ / "here/search.jsonl");
+  const Result resumed = run(command + "--resume");
+  EXPECT_EQ(resumed.code, 0) << resumed.out;
+  EXPECT_EQ(resumed.out.find("validation examples"), std::string::npos) << resumed.out;
+  EXPECT_EQ(fs::last_write_time(directory_ / "here/search.jsonl"), trials);
+  EXPECT_EQ(run(command).code, 2);  // and is not overwritten
+}
+
+TEST_F(Program, AStoppedSearchGoesOnAfterTheRatesItHasTried) {
+  const std::string command = "train " + small_ + kOptions + "--search-lr 0.001:0.1 --out here ";
+  const Result stopped =
+      run(command +
+          "& pid=$!; while [ ! -e here/search.jsonl ]; do sleep 0.01; done; kill -TERM $pid; wait "
+          "$pid; exit $?; #");
+  ASSERT_EQ(stopped.code, 3) << stopped.out;
+  const auto before = read_metrics(directory_ / "here/search.jsonl");
+  ASSERT_LT(before.size(), 5u);
+  ASSERT_EQ(run(command + "--resume").code, 0);
+  const auto after = read_metrics(directory_ / "here/search.jsonl");
+  ASSERT_EQ(after.size(), 5u);
+  EXPECT_TRUE(std::equal(before.begin(), before.end(), after.begin()));
+
+  ASSERT_EQ(run("train " + small_ + kOptions + "--search-lr 0.001:0.1 --out whole").code, 0);
+  EXPECT_EQ(read_metrics(directory_ / "whole/search.jsonl"), after);
+  EXPECT_EQ(newest("whole").params, newest("here").params);
+}
+
+TEST_F(Program, ASearchThatCannotBeIsRefused) {
+  struct {
+    const char *arguments, *says;
+    int code;
+  } const calls[] = {{"--search-lr 1e-4:1 --set data.valid=0", "data.valid", 2},
+                     {"--search-lr 1", "1e-4:1", 2},
+                     {"--search-lr 1:0.1", "1e-4:1", 2},
+                     {"--search-lr 0.4:0.9", "0.4:0.9", 2},
+                     {"--search-lr 1e5:1e6", "try lower", 1}};
+  for (const auto& call : calls) {
+    const Result result = run("train " + small_ + call.arguments + " --out here");
+    EXPECT_EQ(result.code, call.code) << call.arguments << result.out;
+    EXPECT_NE(result.out.find(call.says), std::string::npos) << call.arguments << result.out;
+  }
+}
+
+}  // namespace
+}  // namespace sfnn
