@@ -213,6 +213,36 @@ std::string config_help() {
   return text;
 }
 
+namespace {
+
+std::vector<std::string> words_of(std::string_view choices) {
+  std::vector<std::string> words;
+  for (std::size_t begin = 0; begin < choices.size();) {
+    const std::size_t end = std::min(choices.find(" | ", begin), choices.size());
+    words.emplace_back(choices.substr(begin, end - begin));
+    begin = end + 3;
+  }
+  return words;
+}
+
+}  // namespace
+
+std::vector<ConfigKey> config_keys() {
+  std::vector<ConfigKey> keys;
+  const Config defaults;
+  Config::visit(defaults, [&](std::string_view key, const auto& value, std::string_view,
+                              const Allowed& allowed) {
+    using T = std::remove_cvref_t<decltype(value)>;
+    std::vector<std::string> choices = words_of(allowed.choices);
+    if constexpr (std::is_same_v<T, bool>) choices = {"true", "false"};
+    if constexpr (std::is_same_v<T, Estimator>) {
+      for (const EstimatorInfo& row : kEstimators) choices.emplace_back(row.name);
+    }
+    keys.push_back({std::string(key), std::move(choices)});
+  });
+  return keys;
+}
+
 // --- comparing ---------------------------------------------------------------------------------
 
 std::vector<std::pair<std::string_view, std::string>> key_texts(const Config& config) {
