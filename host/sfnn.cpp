@@ -1,0 +1,108 @@
+#include "host/sfnn.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace sfnn {
+namespace {
+
+// Throws DataError where y is nothing that the output can have given.
+void check_target(const DataShape& shape, float y, std::size_t index) {
+  const bool fits = shape.output == Output::softmax
+                        ? y >= 0 && y < float(shape.D_out) && y == std::floor(y)
+                    : shape.output == Output::bernoulli ? y >= 0 && y <= 1
+                                                        : std::isfinite(y);
+  if (fits) return;
+  throw DataError(fmt::format("target number {} is {}, and {} is needed", index, y,
+                              shape.output == Output::softmax
+                                  ? fmt::format("a class from 0 to {}", shape.D_out - 1)
+                              : shape.output == Output::bernoulli ? "a number in 0 .. 1"
+                                                                  : "a finite number"));
+}
+
+Examples copy(const DataShape& shape, const ExampleSpans& spans) {
+  const std::int64_t y_cols = shape.output == Output::softmax ? 1 : shape.D_out;
+  const auto x_size = std::int64_t(spans.x.size()), y_size = std::int64_t(spans.y.size());
+  const std::int64_t count = y_size / y_cols;
+  if (y_size % y_cols != 0 || x_size != count * shape.D_in) {
+    throw DataError(
+        fmt::format("{} input numbers and {} target numbers are not as many examples of {} and {}",
+                    x_size, y_size, shape.D_in, y_cols));
+  }
+  for (std::size_t i = 0; i < spans.x.size(); ++i) {
+    if (!std::isfinite(spans.x[i]))
+      throw DataError(fmt::format("input number {} is not finite", i));
+  }
+  for (std::size_t i = 0; i < spans.y.size(); ++i) check_target(shape, spans.y[i], i);
+  return {count,
+          {std::vector<float>(spans.x.begin(), spans.x.end()), shape.D_in, 1},
+          {std::vector<float>(spans.y.begin(), spans.y.end()), y_cols, 1}};
+}
+
+}  // namespace
+
+DataSet make_data_set(const DataShape& shape, const ExampleSpans& train, const ExampleSpans& test,
+                      const ExampleSpans& valid) {
+  if (shape.D_in < 0 || shape.D_out < 1)
+    throw ConfigError(
+        fmt::format("inputs of {} and targets of {} numbers cannot be", shape.D_in, shape.D_out));
+  DataSet data;
+  data.name = "own data";
+  data.D_in = shape.D_in;
+  data.D_out = shape.D_out;
+  data.output = shape.output;
+  data.train = copy(shape, train);
+  data.valid = copy(shape, valid);
+  data.test = copy(shape, test);
+  if (data.train.count == 0) throw DataError("there is no example to train on");
+  return data;
+}
+
+NetworkSpec network_for(const DataSet& data, const std::vector<std::string>& hidden) {
+  NetworkSpec spec{.D_in = data.D_in, .D_out = data.D_out, .output = data.output};
+  for (const std::string& layer : hidden) spec.hidden.push_back(parse_layer(layer));
+  spec.validate();
+  return spec;
+}
+
+Checkpoint checkpoint_of(Trainer& trainer, const NetworkSpec& network, const TrainOptions& options,
+                         const DataSet& data) {
+  Config config;
+  config.seed = options.seed;
+  config.data.set = "files";
+  config.data.seed = options.data_seed;
+  config.data_noise = options.noise;
+  config.net.hidden = network.hidden;
+  config.net.init_scale = options.init_scale;
+  config.train.estimator = options.estimator;
+  config.train.particles = options.particles;
+  config.train.epochs = options.epochs;
+  config.train.batch = options.batch;
+  config.train.learning_rate = options.learning_rate;
+  config.train.warmup_epochs = options.warmup_epochs;
+  config.train.momentum = options.momentum;
+  config.train.baseline_decay = options.baseline_decay;
+  config.train.c = options.c;
+  config.train.drop_below = options.drop_below;
+  TrainerState trained = trainer.state();
+  return {.network = network,
+          .params = std::move(trained.params),
+          .velocity = std::move(trained.velocity),
+          .baseline = std::move(trained.baseline),
+          .x_mean = data.x_mean,
+          .state = {.epoch = trained.step / trainer.steps_per_epoch(),
+                    .step = trained.step,
+                    .c_hat_sum = trained.C_hat_sum,
+                    .effective_particles_sum = trained.ess_sum},
+          .config = config,
+          .tiling = trainer.tiling()};
+}
+
+Buffer to_backend(Backend& backend, std::span<const float> params) {
+  Buffer buffer(backend, params.size_bytes());
+  backend.upload(std::as_bytes(params), buffer.data());
+  return buffer;
+}
+
+}  // namespace sfnn
