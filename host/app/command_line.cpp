@@ -4,7 +4,7 @@ namespace sfnn {
 
 void add_machine_options(CLI::App& app, MachineOptions& machine) {
   app.add_option("--data", machine.data_root,
-                 "Folder with the data sets (else the variable SFNN_DATA)");
+                 "Folder with the data sets (else SFNN_DATA, ~/.cache/sfnn, /usr/share/datasets)");
   app.add_option("--device", machine.backend.device,
                  "Where to compute: auto, or a name that sfnn devices lists")
       ->capture_default_str();

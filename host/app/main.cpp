@@ -30,6 +30,13 @@ int run_command_line(int argc, char** argv) {
   sub->add_option("--config", train.config_file, "TOML file; defaults < file < --set");
   sub->add_option("--out", train.out, "Run directory (else a new one below runs/)");
   sub->add_flag("--resume", train.resume, "Go on from the newest checkpoint of --out");
+  sub->add_option("--init-from", train.init_from,
+                  "A run or checkpoint whose weights to start from; a deterministic one starts a "
+                  "stochastic one, too");
+  sub->add_option("--search-lr", train.search_lr,
+                  "Try the rates 1, 3 x 10^k of this range on the validation examples, then train "
+                  "with the best")
+      ->type_name("LOW:HIGH");
   sub->add_option("--profile-steps", train.machine.profile_steps,
                   "Mark steps for a profiler: 100:110, the ten after the first hundred");
   sub->add_flag("--dry-run", train.dry_run, "Print the network and the memory plan, and stop");
@@ -86,6 +93,8 @@ int run_command_line(int argc, char** argv) {
   add_report_command(app, code);
   add_info_command(app, code);
   add_devices_command(app, code);
+  add_data_command(app, code);
+  add_completion_command(app, code);
 
   try {
     app.parse(argc, argv);

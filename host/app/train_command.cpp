@@ -105,7 +105,7 @@ int run_train(const TrainCommand& command) {
   if (command.resume && command.out.empty()) {
     throw ConfigError("--resume needs --out: the directory of the run to go on with");
   }
-  const Config config = config_of(command);
+  Config config = config_of(command);
   const auto backend = make_backend(command.machine.backend);
   const DataSet data = data_of(config, command.machine);
   Progress progress(Progress::suitable_mode(command.quiet));
@@ -125,7 +125,7 @@ int run_train(const TrainCommand& command) {
     run.resume();
   } else {
     if (command.resume) progress.say("there is no run to resume: starting afresh");
-    directory.create(config);
+    run.start();
   }
   progress.say(fmt::format("{} on {}, {}: {}", to_string(run.network()), data.name,
                            backend->describe(), directory.path().string()));
