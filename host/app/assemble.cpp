@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "host/backend/error.hpp"
+#include "host/io/run_directory.hpp"
 
 namespace sfnn {
 namespace {

@@ -55,6 +55,8 @@ struct DemoCommand {
 int run_demo(const DemoCommand&);
 
 // Each adds its command with its flags; when it is called, `code` becomes its exit code.
+void add_completion_command(CLI::App&, int& code);
+void add_data_command(CLI::App&, int& code);
 void add_devices_command(CLI::App&, int& code);
 void add_info_command(CLI::App&, int& code);
 void add_predict_command(CLI::App&, int& code);

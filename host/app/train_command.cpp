@@ -126,6 +126,7 @@ int run_train(const TrainCommand& command) {
   } else {
     if (command.resume) progress.say("there is no run to resume: starting afresh");
     run.start();
+    directory.create(config);
   }
   progress.say(fmt::format("{} on {}, {}: {}", to_string(run.network()), data.name,
                            backend->describe(), directory.path().string()));

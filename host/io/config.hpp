@@ -140,6 +140,12 @@ void apply_setting(Config&, std::string_view key_equals_value);  // as --set has
 std::string to_toml(const Config&);  // every value, in the table's order, with its help
 std::string config_help();           // a line a key, with default and help
 
+struct ConfigKey {
+  std::string key;
+  std::vector<std::string> choices;  // empty: it is not one of a few words
+};
+std::vector<ConfigKey> config_keys();
+
 // Every key with its value, in the table's order, as --set takes them.
 std::vector<std::pair<std::string_view, std::string>> key_texts(const Config&);
 // "train.epochs: 20 against 50" for each key whose values differ.

@@ -54,8 +54,8 @@ void RunDirectory::clear(const Config& config) {
   }
   require_same(config);
   for (const fs::path& file : steps()) fs::remove(file);
-  for (const fs::path& file :
-       {best(), checkpoints() / "latest", metrics(), samples(), path_ / "config.toml"}) {
+  for (const fs::path& file : {best(), checkpoints() / "latest", metrics(), sessions(), report(),
+                               search(), samples(), path_ / "config.toml"}) {
     fs::remove(file);
   }
 }

@@ -31,7 +31,6 @@ class RunDirectory {
   std::filesystem::path best() const { return path_ / "checkpoints" / "best.safetensors"; }
 
   bool holds_run() const;  // is there a config of a run?
-  Config config() const;
   // Makes the directory, or throws ConfigError: it holds a run already, of this config or another.
   void create(const Config&);
   // Throws ConfigError, with the differences, where the directory's config is not this one.
