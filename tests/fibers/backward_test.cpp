@@ -1,0 +1,188 @@
+// The kernels of deterministic units, of the backward pass and of the update.
+#include "kernels/column_sums.cuh"
+#include "kernels/deterministic.cuh"
+#include "kernels/hidden_grad.cuh"
+#include "kernels/operands.cuh"
+#include "kernels/sum_particles.cuh"
+#include "kernels/update.cuh"
+#include "tests/fibers/run_kernel.hpp"
+
+namespace sfnn {
+namespace {
+
+struct FiberBackward : FiberTest {};
+
+constexpr std::int64_t N = 5, M = 4, H = 35;  // more rows than warps, more units than lanes
+constexpr Tile kTile{.N = N, .M = M};
+const std::vector<std::int32_t> kSome{0, 3, 4, 11, 19};  // examples 0, 1, 2 and 4 are left
+
+TEST_F(FiberBackward, DeterministicUnitsAndTheirGradient) {
+  const Floats shared = normals(N * H, 1), b = normals(H, 2), d = normals(N * M * H, 3);
+  for (const ConstMatrix part : {matrix(shared, H), ConstMatrix{}}) {
+    expect_close(
+        run_kernel(kBlocks, kFewThreads, d,
+                   [&](Floats& out) { activate_kernel(kTile, part, b.data(), matrix(out, H)); }),
+        plain(d,
+              [&](auto& cpu, Floats& out) { cpu.activate(kTile, part, b.data(), matrix(out, H)); }),
+        1e-6, "d");
+  }
+  for (const RowSet rows : {RowSet{nullptr, N * M}, RowSet{kSome.data(), 5}}) {
+    const Floats g = normals(rows.count * H, 4);
+    expect_close(
+        run_kernel(
+            kBlocks, kFewThreads, g,
+            [&](Floats& out) { deterministic_grad_kernel(matrix(d, H), rows, matrix(out, H)); }),
+        plain(g, [&](auto& cpu,
+                     Floats& out) { cpu.deterministic_grad(matrix(d, H), rows, matrix(out, H)); }),
+        1e-5, "g of d");
+  }
+}
+
+TEST_F(FiberBackward, HiddenGradientsOfEachEstimator) {
+  const Floats b = normals(H, 5), h = random_bits(N * M * H, 6), w_bar = normals(N * M, 7),
+               C_hat = normals(N, 8), baseline = normals(2 * H, 9);
+  for (const bool shared : {true, false}) {
+    const Floats a = normals((shared ? N : N * M) * H, 10);
+    for (const RowSet rows : {RowSet{nullptr, N * M}, RowSet{kSome.data(), 5}}) {
+      if (shared && !rows.all()) continue;
+      for (const Estimator estimator :
+           {Estimator::G1, Estimator::G3, Estimator::G4, Estimator::G5}) {
+        const auto args = [&](Floats& g) {
+          return HiddenGradArgs{estimator,   kTile,        matrix(a, H), b.data(),
+                                bits(h, H),  w_bar.data(), C_hat.data(), baseline.data(),
+                                /*c=*/0.25f, rows,         matrix(g, H)};
+        };
+        const Floats g = normals((shared ? N : rows.count) * H, 11);
+        const auto kernel = [&](Floats& out) {
+          if (estimator == Estimator::G3) {
+            path_grad_kernel(args(out));
+          } else if (shared) {
+            summed_score_grad_kernel<float>(args(out));
+          } else {
+            score_grad_kernel<float>(args(out));
+          }
+        };
+        // A baseline is a quotient: it may be large, and so may what it is taken from.
+        const auto expected = plain(g, [&](auto& cpu, Floats& out) { cpu.hidden_grad(args(out)); });
+        expect_close(
+            run_kernel(kBlocks, kFewThreads, g, kernel), expected,
+            [&](std::size_t e) {
+              const std::size_t i = e % H;
+              return float_tolerance(M, 10 + 4 * M * std::abs(baseline[H + i] / baseline[i]));
+            },
+            "g_a");
+      }
+    }
+  }
+}
+
+TEST_F(FiberBackward, SumsOverParticles) {
+  for (const RowSet rows : {RowSet{nullptr, N * M}, RowSet{kSome.data(), 5}}) {
+    const Floats g = normals(rows.count * H, 12), out(N * H, -1.0f);
+    expect_close(run_kernel(kBlocks, kFewThreads, out,
+                            [&](Floats& sum) {
+                              sum_particles_kernel(kTile, rows, matrix(g, H), matrix(sum, H));
+                            }),
+                 plain(out,
+                       [&](auto& cpu, Floats& sum) {
+                         cpu.sum_particles(kTile, rows, matrix(g, H), matrix(sum, H));
+                       }),
+                 float_tolerance(M, 4 * M), "sums over particles");
+  }
+}
+
+// Two groups of columns; in the second case two runs of rows, added by a second launch.
+TEST_F(FiberBackward, ColumnSums) {
+  const Floats g = normals(N * M * H, 13), before = normals(H, 14);
+  const auto expected = plain(before, [&](auto& cpu, Floats& out) {
+    cpu.accumulate_column_sums(matrix(g, H), out.data());
+  });
+  const double tolerance = float_tolerance(N * M, 3 * N * M);
+  expect_close(run_kernel(2, kColumnThreads, before,
+                          [&](Floats& out) {
+                            column_sums_kernel(matrix(g, H), {out.data(), /*add=*/true});
+                          }),
+               expected, tolerance, "column sums");
+  const Floats parts = run_kernel({2, 2}, kColumnThreads, Floats(2 * H, -1.0f), [&](Floats& out) {
+    column_sums_kernel(matrix(g, H), {out.data(), /*add=*/false});
+  });
+  expect_close(run_kernel(2, kColumnThreads, before,
+                          [&](Floats& out) {
+                            column_sums_kernel(matrix(parts, H), {out.data(), /*add=*/true});
+                          }),
+               expected, tolerance, "column sums in two runs");
+}
+
+TEST_F(FiberBackward, BaselineSums) {
+  const Floats b = normals(H, 15), h = random_bits(N * M * H, 16), C_hat = normals(N, 17);
+  for (const bool shared : {true, false}) {
+    const Floats a = normals((shared ? N : N * M) * H, 18), before = normals(2 * H, 19);
+    expect_close(run_kernel(2, kColumnThreads, before,
+                            [&](Floats& sums) {
+                              baseline_sums_kernel<float>(
+                                  {kTile, matrix(a, H), b.data(), bits(h, H), C_hat.data()},
+                                  {sums.data(), /*add=*/true});
+                            }),
+                 plain(before,
+                       [&](auto& cpu, Floats& sums) {
+                         cpu.accumulate_baseline(kTile, matrix(a, H), b.data(), bits(h, H),
+                                                 C_hat.data(), sums.data());
+                       }),
+                 float_tolerance(N * M, 3 * N * M), "baseline sums");
+  }
+}
+
+// 300 elements: more than the threads. out = {parameters, velocity}
+TEST_F(FiberBackward, UpdateOfParametersAndAverages) {
+  const std::int64_t size = 300;
+  const Floats parts = normals(3 * size, 20), before = normals(2 * size, 21);
+  const Clock clock{.step = 1, .learning_rate = 0.1f};
+  plain_->set_clock(clock);
+  const auto args = [&](Floats& out) {
+    return UpdateArgs{out.data(), out.data() + size, parts.data(), size, 3, size, 0.01f, 0.9f};
+  };
+  expect_close(run_kernel(kBlocks, kFewThreads, before,
+                          [&](Floats& out) { update_kernel(args(out), &clock); }),
+               plain(before, [&](auto& cpu, Floats& out) { cpu.update(args(out)); }), 1e-6,
+               "parameters and velocity");
+  const auto averages = [&](Floats& out) {
+    return BaselineUpdateArgs{out.data(), parts.data(), size, 3, size, 0.01f, 0.9f};
+  };
+  expect_close(
+      run_kernel(kBlocks, kFewThreads, normals(size, 22),
+                 [&](Floats& out) { update_baseline_kernel(averages(out), &clock); }),
+      plain(normals(size, 22), [&](auto& cpu, Floats& out) { cpu.update_baseline(averages(out)); }),
+      1e-6, "averages");
+}
+
+TEST_F(FiberBackward, SetsTheClock) {
+  const std::vector<Clock> clock = run_kernel(1, 1, std::vector<Clock>(1), [](auto& out) {
+    set_clock_kernel(out.data(), {.step = 7, .learning_rate = 0.5f, .first = 9});
+  });
+  EXPECT_EQ(clock[0].step, 7u);
+  EXPECT_EQ(clock[0].learning_rate, 0.5f);
+  EXPECT_EQ(clock[0].first, 9);
+}
+
+TEST_F(FiberBackward, RowsCopiedTogether) {
+  const Floats from = normals(N * M * H, 23);
+  const Floats to = run_kernel(kBlocks, kFewThreads, Floats(5 * H), [&](Floats& out) {
+    gather_rows_kernel(from.data(), {kSome.data(), 5}, H, out.data());
+  });
+  for (std::size_t k = 0; k < kSome.size(); ++k)
+    EXPECT_TRUE(std::equal(&to[k * H], &to[k * H] + H, &from[kSome[k] * H])) << "row " << k;
+}
+
+TEST_F(FiberBackward, ThreePartsAddUpToTheFloat) {
+  const std::int64_t size = 300;
+  const Floats from = normals(size, 24, 100);
+  const auto parts =
+      run_kernel(kBlocks, kFewThreads, std::vector<Bf16>(3 * size),
+                 [&](std::vector<Bf16>& out) { split_bf16_kernel(from.data(), size, out.data()); });
+  for (std::int64_t e = 0; e < size; ++e)
+    EXPECT_EQ(to_float(parts[e]) + to_float(parts[size + e]) + to_float(parts[2 * size + e]),
+              from[e]);
+}
+
+}  // namespace
+}  // namespace sfnn
