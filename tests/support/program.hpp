@@ -17,6 +17,8 @@
 
 namespace sfnn {
 
+namespace fs = std::filesystem;
+
 class Program : public testing::Test {
  protected:
   Program() {
