@@ -303,8 +303,8 @@ TEST_F(RealData, BinarisedMnistHalvesStaySmallAndKeepTheirMean) {
   options.limit = 10000;
   options.valid = 1000;
   const DataSet data = load_data(options);
-  EXPECT_EQ(data.train.count, 9000);
-  EXPECT_EQ(bytes(data.train.x).size(), 9000u * 392);
+  EXPECT_EQ(data.train.count, 10000);
+  EXPECT_EQ(bytes(data.train.x).size(), 10000u * 392);
   for (const std::uint8_t bit : bytes(data.test.y)) ASSERT_LE(bit, 1);
   double mean = 0;
   for (const Columns* half : {&data.test.x, &data.test.y})

@@ -216,8 +216,8 @@ TEST_F(Program, HelpListsTheConfigKeys) {
 
 TEST_F(Program, ProfiledStepsLieInTheRun) {
   const std::string train = "train " + small_ + "--set train.epochs=2 --dry-run --profile-steps ";
-  EXPECT_EQ(run(train + "1:6").code, 0);  // six steps
-  for (const char* range : {"1:7", "3:3", "5", "a:b", "1:2x", "-1:2"}) {
+  EXPECT_EQ(run(train + "1:8").code, 0);  // eight steps
+  for (const char* range : {"1:9", "3:3", "5", "a:b", "1:2x", "-1:2"}) {
     const Result result = run(train + range);
     EXPECT_EQ(result.code, 2) << range;
     EXPECT_NE(result.out.find("--profile-steps"), std::string::npos) << result.out;

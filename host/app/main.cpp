@@ -37,6 +37,10 @@ int run_command_line(int argc, char** argv) {
                   "Try the rates 1, 3 x 10^k of this range on the validation examples, then train "
                   "with the best")
       ->type_name("LOW:HIGH");
+  sub->add_option("--search-epochs", train.search_epochs,
+                  "Epochs of each rate tried; 0: a fifth of train.epochs, at least 2")
+      ->check(CLI::Range(0, 1000000))
+      ->capture_default_str();
   sub->add_option("--profile-steps", train.machine.profile_steps,
                   "Mark steps for a profiler: 100:110, the ten after the first hundred");
   sub->add_flag("--dry-run", train.dry_run, "Print the network and the memory plan, and stop");
