@@ -47,8 +47,10 @@ void print_history(const fs::path& directory) {
   const std::vector<MetricsLine> lines = read_metrics(run.metrics());
   if (!lines.empty()) {
     fmt::print("last line    of {} in {}\n", lines.size(), run.metrics().string());
-    for (const auto& [key, value] : lines.back().items())
-      fmt::print("  {:<20} {}\n", MetricsLine(key).dump(), value.dump());
+    for (const auto& [key, value] : lines.back().items()) {
+      const std::string quoted = MetricsLine(key).dump();  // control characters escaped
+      fmt::print("  {:<22} {}\n", quoted.substr(1, quoted.size() - 2), value.dump());
+    }
   }
   for (const MetricsLine& session : read_metrics(run.sessions()))
     fmt::print("session      {}\n", session.dump());

@@ -4,29 +4,17 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
-#include <limits>
 #include <set>
 
 #include "host/app/progress.hpp"
 #include "host/app/report/chart.hpp"
 #include "host/app/report/html.hpp"
+#include "host/app/report/sections.hpp"
 #include "host/app/report/style.hpp"
 
 namespace sfnn {
 namespace {
-
-using Runs = std::vector<ReportRun>;
-
-constexpr std::string_view kNothing = "\u2013";
-
-// Metrics come from a file that anybody may have edited.
-std::optional<double> number_in(const MetricsLine& line, const char* key) {
-  const auto found = line.find(key);
-  if (found == line.end() || !found->is_number()) return std::nullopt;
-  return found->get<double>();
-}
 
 std::string text_in(const MetricsLine& line, const char* key) {
   const auto found = line.find(key);
@@ -36,29 +24,6 @@ std::string text_in(const MetricsLine& line, const char* key) {
 
 std::optional<double> last_number(const ReportRun& run, const char* key) {
   return run.metrics.empty() ? std::nullopt : number_in(run.metrics.back(), key);
-}
-
-std::string fixed(std::optional<double> value, int digits) {
-  if (!value) return std::string(kNothing);
-  return fmt::format("{}{:.{}f}", *value < 0 ? kMinus : "", std::abs(*value), digits);
-}
-
-std::string section(std::string_view title, std::string_view text, const std::string& content) {
-  return fmt::format("<section>\n<h2>{}</h2>\n<p>{}</p>\n{}</section>\n", title, text, content);
-}
-
-std::string card(const std::string& content) {
-  return fmt::format("<div class=\"card\">{}</div>\n", content);
-}
-
-std::string figures(const std::vector<Chart>& charts) {
-  std::string html = "<div class=\"figures\">\n";
-  for (const Chart& chart : charts) html += fmt::format("<figure>{}</figure>\n", to_svg(chart));
-  return html + "</div>\n";
-}
-
-std::string named(const Runs& runs, std::size_t r) {
-  return fmt::format("<span class=\"swatch b{}\"></span>{}", r % kColors, escape(runs[r].name));
 }
 
 // --- final figures -----------------------------------------------------------------------------
@@ -133,161 +98,6 @@ std::string final_figures(const Runs& runs) {
                  "Nats per example. C_hat is the estimate of log P(y|x) from M draws of the hidden "
                  "units, NLL is \u2212C_hat with the M of the test.",
                  card(to_html(table)) + notes);
-}
-
-// --- curves ------------------------------------------------------------------------------------
-
-Series by_epoch(const Runs& runs, std::size_t r, const char* key, double factor = 1) {
-  Series series{.name = runs[r].name, .color = int(r)};
-  for (const MetricsLine& line : runs[r].metrics) {
-    const auto epoch = number_in(line, "epoch"), value = number_in(line, key);
-    if (epoch && value) series.points.push_back({*epoch, factor * *value});
-  }
-  return series;
-}
-
-// The first epochs are so far off that they would flatten all that follows: the plot's range is
-// that of the rest, and lines come in from beyond it.
-void leave_out_the_start(Chart& chart) {
-  double last = 0, low = std::numeric_limits<double>::infinity(), high = -low;
-  for (const Series& series : chart.series)
-    for (const Point& point : series.points) last = std::max(last, point.x);
-  if (last < 5) return;
-  for (const Series& series : chart.series) {
-    for (const Point& point : series.points) {
-      if (point.x < 1 + last / 10) continue;
-      low = std::min(low, point.y);
-      high = std::max(high, point.y);
-    }
-  }
-  if (!(high > low)) return;
-  const double air = 0.08 * (high - low);
-  chart.y.low = low - air;
-  chart.y.high = high + air;
-}
-
-std::optional<Chart> epoch_chart(const Runs& runs, const std::string& title,
-                                 const std::string& label, const char* key, double factor = 1) {
-  Chart chart{.title = title, .x = {"epoch"}, .y = {label}};
-  for (std::size_t r = 0; r < runs.size(); ++r) {
-    Series series = by_epoch(runs, r, key, factor);
-    if (!series.points.empty()) chart.series.push_back(std::move(series));
-  }
-  if (chart.series.empty()) return std::nullopt;
-  return chart;
-}
-
-std::string learning(const Runs& runs) {
-  std::vector<Chart> charts;
-  const auto add = [&](std::optional<Chart> chart) {
-    if (!chart) return;
-    leave_out_the_start(*chart);
-    charts.push_back(std::move(*chart));
-  };
-  add(epoch_chart(runs, "Training criterion", "C_hat, nats", "train_c_hat"));
-  add(epoch_chart(runs, "Validation", "NLL, nats", "valid_nll"));
-  add(epoch_chart(runs, "Validation error", "error, %", "valid_error", 100));
-  if (charts.empty()) return "";
-  return section("Learning curves",
-                 "The training criterion is the mean over the epoch while the weights move, with "
-                 "the M of training; validation is at the epoch's end, with the M of the test.",
-                 figures(charts));
-}
-
-std::string particles(const Runs& runs) {
-  std::vector<Chart> charts;
-  Chart curve{.title = "C_hat against M",
-              .x = {"M, particles", /*logarithmic=*/true},
-              .y = {"C_hat on the test examples, nats"}};
-  for (std::size_t r = 0; r < runs.size(); ++r) {
-    if (!runs[r].measured || runs[r].measured->test.curve.size() < 2) continue;
-    Series series{.name = runs[r].name, .color = int(r)};
-    const std::vector<double>& values = runs[r].measured->test.curve;
-    for (std::size_t k = 0; k < values.size(); ++k)
-      series.points.push_back({double(k + 1), values[k]});
-    curve.series.push_back(std::move(series));
-  }
-  if (!curve.series.empty()) charts.push_back(std::move(curve));
-  if (auto chart = epoch_chart(runs, "Effective number of particles",
-                               "1 / sum of squared responsibilities", "effective_particles")) {
-    chart->y.low = 0;
-    charts.push_back(std::move(*chart));
-  }
-  if (charts.empty()) return "";
-  return section("Particles",
-                 "C_hat rises towards log P(y|x) with M: a curve that still climbs at its end "
-                 "means that more particles would show a better likelihood. The effective number, "
-                 "between 1 and M, tells how many of the drawn particles explain an example.",
-                 figures(charts));
-}
-
-// --- hidden units ------------------------------------------------------------------------------
-
-Series histogram(const LayerActivity& layer, std::string name, int color, bool dashed) {
-  Series series{
-      .name = std::move(name), .color = color, .dashed = dashed, .shape = Series::Shape::steps};
-  for (int b = 0; b <= LayerActivity::kBins; ++b) {
-    const double share = layer.histogram[std::min(b, LayerActivity::kBins - 1)];
-    series.points.push_back({double(b) / LayerActivity::kBins, 100 * share});
-  }
-  return series;
-}
-
-// One run: its layer before and after. Several: the layer after training of each.
-std::vector<Chart> activity_charts(const Runs& runs) {
-  std::vector<Chart> charts;
-  std::size_t layers = 0;
-  for (const ReportRun& run : runs)
-    layers = std::max(layers, run.measured ? run.measured->trained.size() : 0);
-  for (std::size_t l = 0; l < layers; ++l) {
-    Chart chart{.x = {"p, probability of firing", false, 0.0, 1.0},
-                .y = {"share of units and examples, %", false, 0.0}};
-    for (std::size_t r = 0; r < runs.size(); ++r) {
-      const auto& measured = runs[r].measured;
-      if (!measured || l >= measured->trained.size()) continue;
-      const LayerActivity& layer = measured->trained[l];
-      chart.title = fmt::format("Hidden layer {}", layer.layer);
-      if (runs.size() == 1) {
-        chart.series.push_back(histogram(measured->drawn[l], "random weights", 7, true));
-        chart.series.push_back(histogram(layer, "trained", 0, false));
-      } else {
-        chart.series.push_back(histogram(layer, runs[r].name, int(r), false));
-      }
-    }
-    charts.push_back(std::move(chart));
-  }
-  return charts;
-}
-
-std::string activity_table(const Runs& runs) {
-  Table table{.head = {"run", "layer", "stochastic units", "entropy, bits", "(random weights)",
-                       "decided, %", "(random weights)", "stuck units, %"},
-              .text_columns = 1};
-  for (std::size_t r = 0; r < runs.size(); ++r) {
-    if (!runs[r].measured) continue;
-    for (std::size_t l = 0; l < runs[r].measured->trained.size(); ++l) {
-      const LayerActivity& drawn = runs[r].measured->drawn[l];
-      const LayerActivity& trained = runs[r].measured->trained[l];
-      table.rows.push_back(
-          {{named(runs, r), fmt::format("{}", trained.layer), fmt::format("{}", trained.units),
-            fixed(trained.entropy, 3), fixed(drawn.entropy, 3), fixed(100 * trained.decided, 1),
-            fixed(100 * drawn.decided, 1), fixed(100 * trained.stuck, 1)}});
-    }
-  }
-  return card(to_html(table));
-}
-
-std::string hidden_units(const Runs& runs) {
-  const std::vector<Chart> charts = activity_charts(runs);
-  if (charts.empty()) return "";
-  return section(
-      "Hidden units: still random?",
-      fmt::format("The distribution of p = sigma(a) over stochastic units and test examples. Mass "
-                  "in the middle: units that toss a coin; mass at the ends: units that training "
-                  "has made deterministic. Decided: p within {} of 0 or 1. Entropy: mean of H(p), "
-                  "1 for a fair coin. Stuck: decided alike for all inputs.",
-                  kDecided),
-      figures(charts) + activity_table(runs));
 }
 
 // --- the rest ----------------------------------------------------------------------------------
@@ -393,8 +203,8 @@ std::string report_page(const std::vector<ReportRun>& runs, const ReportOrigin& 
       title, kReportStyle, swatch_style());
   html += fmt::format("<p>{}. sfnn {}, {}</p></header>\n", data_of(runs), escape(origin.version),
                       escape(origin.date));
-  html += final_figures(runs) + learning(runs) + particles(runs) + hidden_units(runs) +
-          samples(runs) + config(runs) + machine(runs, origin);
+  html += final_figures(runs) + learning_section(runs) + particles_section(runs) +
+          hidden_units_section(runs) + samples(runs) + config(runs) + machine(runs, origin);
   return html + "</body>\n</html>\n";
 }
 
