@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <memory>
+
+#include "host/app/command_line.hpp"
 #include "host/app/commands.hpp"
 #include "host/app/signals.hpp"
 #include "host/app/training_run.hpp"
@@ -7,6 +10,12 @@
 
 namespace sfnn {
 namespace {
+
+struct DemoCommand {
+  MachineOptions machine;
+  std::string out = "runs/demo";
+  bool quiet = false;
+};
 
 Config demo_config() {
   Config config;
@@ -19,8 +28,6 @@ Config demo_config() {
   config.train.learning_rate = 0.03;
   return config;
 }
-
-}  // namespace
 
 int run_demo(const DemoCommand& command) {
   const Config config = demo_config();
@@ -48,6 +55,18 @@ int run_demo(const DemoCommand& command) {
              run.test()->nll, bounds.optimum_nll, bounds.factorial_nll,
              directory.samples().string());
   return kDone;
+}
+
+}  // namespace
+
+void add_demo_command(CLI::App& app, int& code) {
+  const auto command = std::make_shared<DemoCommand>();
+  CLI::App* sub =
+      app.add_subcommand("demo", "Train on the built-in glyphs for a minute and draw completions");
+  add_machine_options(*sub, command->machine);
+  sub->add_option("--out", command->out, "Run directory, made anew")->capture_default_str();
+  sub->add_flag("--quiet", command->quiet, "Print the last line only");
+  sub->callback([command, &code] { code = run_demo(*command); });
 }
 
 }  // namespace sfnn

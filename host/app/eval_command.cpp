@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <fstream>
+#include <memory>
 
+#include "host/app/command_line.hpp"
 #include "host/app/commands.hpp"
 #include "host/app/loaded_network.hpp"
 #include "host/backend/error.hpp"
@@ -9,6 +11,15 @@
 #include "host/train/evaluate.hpp"
 
 namespace sfnn {
+namespace {
+
+struct EvalCommand {
+  MachineOptions machine;
+  std::string run;  // a run directory or a checkpoint
+  std::vector<std::string> settings;
+  std::string curve_file;  // C_hat_1..M as CSV
+  bool best = false;
+};
 
 int run_eval(const EvalCommand& command) {
   const auto backend = make_backend(command.machine.backend);
@@ -32,6 +43,21 @@ int run_eval(const EvalCommand& command) {
     write_file_atomically(command.curve_file, csv);
   }
   return kDone;
+}
+
+}  // namespace
+
+void add_eval_command(CLI::App& app, int& code) {
+  const auto command = std::make_shared<EvalCommand>();
+  CLI::App* sub = app.add_subcommand("eval", "Measure a trained network on its test examples");
+  add_machine_options(*sub, command->machine);
+  add_settings(*sub, command->settings);
+  add_run(*sub, command->run, command->best);
+  sub->add_option("--curve", command->curve_file, "Write C_hat_1 .. C_hat_M to this CSV file");
+  sub->footer(
+      examples("  sfnn eval runs/first\n  sfnn eval runs/first --set eval.particles=1000 --curve "
+               "curve.csv"));
+  sub->callback([command, &code] { code = run_eval(*command); });
 }
 
 }  // namespace sfnn

@@ -1,9 +1,23 @@
 #include <fmt/format.h>
 
+#include <memory>
+
+#include "host/app/command_line.hpp"
 #include "host/app/commands.hpp"
 #include "host/app/loaded_network.hpp"
+#include "host/app/pictures.hpp"
 
 namespace sfnn {
+namespace {
+
+struct SampleCommand {
+  MachineOptions machine;
+  std::string run;
+  std::vector<std::string> settings;
+  std::string out = "samples.png";
+  bool best = false;
+  PictureOptions picture;
+};
 
 int run_sample(const SampleCommand& command) {
   const auto backend = make_backend(command.machine.backend);
@@ -14,6 +28,26 @@ int run_sample(const SampleCommand& command) {
   write_png(command.out, picture);
   fmt::print("{} ({} x {})\n", command.out, picture.width, picture.height);
   return kDone;
+}
+
+}  // namespace
+
+void add_sample_command(CLI::App& app, int& code) {
+  const auto command = std::make_shared<SampleCommand>();
+  CLI::App* sub =
+      app.add_subcommand("sample", "Draw a picture: test examples, their inputs, and samples");
+  add_machine_options(*sub, command->machine);
+  add_settings(*sub, command->settings);
+  add_run(*sub, command->run, command->best);
+  sub->add_option("--out", command->out, "PNG file")->capture_default_str();
+  sub->add_option("--rows", command->picture.rows, "Test examples shown")->capture_default_str();
+  sub->add_option("--samples", command->picture.samples, "Samples for each")->capture_default_str();
+  sub->add_option("--first", command->picture.first, "The first test example shown")
+      ->capture_default_str();
+  sub->add_flag("--draw-pixels", command->picture.draw_pixels,
+                "Draw pixels as bits, not as probabilities");
+  sub->footer(examples("  sfnn sample runs/first --out samples.png --rows 8"));
+  sub->callback([command, &code] { code = run_sample(*command); });
 }
 
 }  // namespace sfnn

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 
+#include "host/app/command_line.hpp"
 #include "host/app/commands.hpp"
 #include "host/app/rate_search.hpp"
 #include "host/app/signals.hpp"
@@ -13,6 +15,17 @@ namespace sfnn {
 namespace {
 
 namespace fs = std::filesystem;
+
+struct TrainCommand {
+  MachineOptions machine;
+  std::string config_file;
+  std::vector<std::string> settings;  // key=value
+  std::string out;                    // empty: a new directory below runs/
+  std::string init_from;              // a run or a checkpoint: sets net.init_from
+  std::string search_lr;              // "1e-4:1"; empty: the config's rate
+  std::int64_t search_epochs = 0;     // of each rate tried; 0: chosen
+  bool resume = false, dry_run = false, quiet = false, verbose = false;
+};
 
 // A run that is resumed keeps its own config; whatever else is asked for is compared with it later.
 Config config_of(const TrainCommand& command) {
@@ -99,8 +112,6 @@ void print_test(const Evaluation& test) {
   fmt::print("\n");
 }
 
-}  // namespace
-
 int run_train(const TrainCommand& command) {
   if (command.resume && command.out.empty()) {
     throw ConfigError("--resume needs --out: the directory of the run to go on with");
@@ -137,6 +148,46 @@ int run_train(const TrainCommand& command) {
   }
   if (!command.quiet) print_test(*run.test());
   return kDone;
+}
+
+}  // namespace
+
+void add_train_command(CLI::App& app, int& code) {
+  const auto command = std::make_shared<TrainCommand>();
+  CLI::App* sub = app.add_subcommand("train", "Train a network");
+  add_machine_options(*sub, command->machine);
+  add_settings(*sub, command->settings);
+  sub->add_option("--config", command->config_file, "TOML file; defaults < file < --set");
+  sub->add_option("--out", command->out, "Run directory (else a new one below runs/)");
+  sub->add_flag("--resume", command->resume, "Go on from the newest checkpoint of --out");
+  sub->add_option("--init-from", command->init_from,
+                  "A run or checkpoint whose weights to start from; a deterministic one starts a "
+                  "stochastic one, too");
+  sub->add_option("--search-lr", command->search_lr,
+                  "Try the rates 1, 3 x 10^k of this range on the validation examples, then train "
+                  "with the best")
+      ->type_name("LOW:HIGH");
+  sub->add_option("--search-epochs", command->search_epochs,
+                  "Epochs of each rate tried; 0: a fifth of train.epochs, at least 2")
+      ->check(CLI::Range(0, 1000000))
+      ->capture_default_str();
+  sub->add_option("--profile-steps", command->machine.profile_steps,
+                  "Mark steps for a profiler: 100:110, the ten after the first hundred");
+  sub->add_flag("--dry-run", command->dry_run, "Print the network and the memory plan, and stop");
+  sub->add_flag("--quiet", command->quiet, "Print nothing but errors");
+  sub->footer([] {
+    return examples(
+               "  sfnn train --out runs/first\n"
+               "  sfnn train --config bench/paper/mnist-halves.toml --set train.epochs=5 --data "
+               "~/data\n"
+               "  sfnn train --out runs/first --resume\n"
+               "  sfnn train --init-from runs/first --set train.learning_rate=0.001 --out "
+               "runs/tuned\n"
+               "  sfnn train --set data.valid=1000 --search-lr 1e-4:1\n\nConfig keys, with their "
+               "defaults:\n") +
+           config_help();
+  });
+  sub->callback([command, &code] { code = run_train(*command); });
 }
 
 }  // namespace sfnn
