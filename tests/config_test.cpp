@@ -74,7 +74,9 @@ const std::vector<std::pair<std::string, std::string>> kOtherValues = {
     {"train.drop_below", "0"},
     {"train.tile", "10"},
     {"train.parts", "2"},
+    {"train.save_every", "10"},
     {"eval.particles", "100000"},
+    {"eval.every", "5"},
     {"eval.as_stochastic", "true"},
 };
 
@@ -188,7 +190,7 @@ TEST(Config, ValuesOutOfRangeAreRefused) {
   for (const auto* setting :
        {"train.particles=0", "train.particles=2147483648", "train.batch=0", "train.epochs=-1",
         "train.learning_rate=-0.1", "data.noise=-1", "train.drop_below=1", "eval.particles=0",
-        "data.task=on", "data.task="})
+        "eval.every=0", "train.save_every=0", "data.task=on", "data.task="})
     EXPECT_THAT(setting_error(setting), HasSubstr(": must be ")) << setting;
 }
 

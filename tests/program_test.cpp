@@ -54,6 +54,20 @@ TEST_F(Program, TrainsEvaluatesAndDraws) {
   EXPECT_GT(fs::file_size(directory_ / "grid.png"), 500u);
 }
 
+TEST_F(Program, ValidatesAndSavesAsOftenAsAsked) {
+  ASSERT_EQ(run("train " + small_ +
+                "--set train.epochs=5 --set eval.every=2 "
+                "--set train.save_every=3 --out rare")
+                .code,
+            0);
+  std::vector<bool> validated;
+  for (const auto& line : read_metrics(directory_ / "rare/metrics.jsonl"))
+    validated.push_back(line["valid_nll"].is_number());
+  EXPECT_EQ(validated, (std::vector{false, true, false, true, true}));
+  EXPECT_EQ(step_files("rare"),
+            (std::vector<std::string>{"step-00000012.safetensors", "step-00000020.safetensors"}));
+}
+
 TEST_F(Program, SameSeedSameWeightsForAnyNumberOfThreads) {
   ASSERT_EQ(run("train " + small_ + "--set train.epochs=2 --out a --threads 2").code, 0);
   ASSERT_EQ(run("train " + small_ + "--set train.epochs=2 --out b --threads 1").code, 0);

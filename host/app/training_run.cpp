@@ -137,7 +137,8 @@ void TrainingRun::end_epoch() {
                     epoch));
   }
   const bool last = trainer_.step() == trainer_.total_steps();
-  if (data_.valid.count > 0) {
+  valid_.reset();
+  if (data_.valid.count > 0 && (last || epoch % config_.eval.every == 0)) {
     valid_ = evaluate_on(data_.valid);
     if (!state_.best_valid_nll || valid_->nll < *state_.best_valid_nll) {
       state_.best_valid_nll = valid_->nll;
@@ -163,7 +164,7 @@ void TrainingRun::end_epoch() {
   }
   line["seconds"] = seconds();
   append_metrics(directory_.metrics(), line);
-  directory_.save(checkpoint());
+  if (last || epoch % config_.train.save_every == 0) directory_.save(checkpoint());
   show_progress(/*epoch_done=*/true);
 }
 

@@ -48,7 +48,7 @@ class TrainingRun {
   NetworkSpec spec_, test_spec_;
   Trainer trainer_;
   TrainState state_;                 // best so far; the rest is filled in when it is saved
-  std::optional<Evaluation> valid_;  // the last one
+  std::optional<Evaluation> valid_;  // of the last epoch that ended, where it had one
   std::optional<Evaluation> test_;
   std::chrono::steady_clock::time_point session_start_ = std::chrono::steady_clock::now();
   StepRange profiled_;

@@ -47,10 +47,12 @@ struct TrainConfig {
   std::optional<double> drop_below;
   std::int64_t tile = 0;
   std::int64_t parts = 0;
+  std::int64_t save_every = 1;  // epochs
 };
 
 struct EvalConfig {
   std::int64_t particles = 100;  // M
+  std::int64_t every = 1;        // epochs
   bool as_stochastic = false;
 };
 
@@ -70,7 +72,7 @@ struct Config {
   // v(key, value, help, Allowed) for each option, grouped by section.
   template <class Self, class V>
   static void visit(Self& self, V&& v) {
-    constexpr Allowed any{}, not_negative{.low = 0},
+    constexpr Allowed any{}, not_negative{.low = 0}, at_least_one{.low = 1},
         fraction{.low = 0, .high = 1, .high_open = true},
         rows{.low = 1, .high = 2147483647};  // rows are counted in 32 bits
     v("seed", self.seed, "of the weights and of every draw", any);
@@ -124,8 +126,12 @@ struct Config {
     v("train.tile", self.train.tile, "examples worked on at a time; 0: chosen", not_negative);
     v("train.parts", self.train.parts, "accumulators a gradient is summed in; 0: chosen",
       not_negative);
+    v("train.save_every", self.train.save_every,
+      "epochs from a checkpoint to the next; the last epoch always saves one", at_least_one);
 
     v("eval.particles", self.eval.particles, "M of validation and test", rows);
+    v("eval.every", self.eval.every,
+      "epochs from a validation to the next; the last epoch always has one", at_least_one);
     v("eval.as_stochastic", self.eval.as_stochastic,
       "test a deterministic network with its units drawn (network B)", any);
   }
