@@ -7,6 +7,7 @@
 #include <map>
 
 #include "host/backend/error.hpp"
+#include "host/io/atomic_file.hpp"
 #include "host/io/metrics.hpp"
 #include "host/io/npy.hpp"
 #include "tests/support/idx_files.hpp"
@@ -179,6 +180,27 @@ TEST_F(Program, TrainsOnOwnFilesForEachOutput) {
     EXPECT_TRUE(read_metrics(directory_ / output / "metrics.jsonl").back()["test_nll"].is_number());
     EXPECT_EQ(run("eval --data . " + output).code, 0);
   }
+}
+
+TEST_F(Program, DrawsTargetsThatArePicturesWhateverTheInputsAre) {
+  write_npy(directory_ / "y.npy", {{50, 4, 5}, std::vector<float>(50 * 4 * 5, 0.5f)});
+  const auto width_of_samples = [&](const std::string& name, const NpyArray& x) {
+    write_npy(directory_ / "x.npy", x);
+    const Result result =
+        run("train --data . --set data.set=files --set data.train_x=x.npy --set data.test_x=x.npy "
+            "--set data.train_y=y.npy --set data.test_y=y.npy --set net.hidden=4s "
+            "--set train.epochs=1 --out " +
+            name);
+    EXPECT_EQ(result.code, 0) << result.out;
+    const std::string png = read_file(directory_ / name / "samples.png", 1 << 20);
+    return png.size() < 24 ? 0 : 256 * std::uint8_t(png[18]) + std::uint8_t(png[19]);
+  };
+  const int without_x = width_of_samples("vectors", {{50, 3}, std::vector<float>(150, 1.0f)});
+  const int with_x = width_of_samples("pictures", {{50, 4, 5}, std::vector<float>(1000, 1.0f)});
+  const int other_size = width_of_samples("small", {{50, 2, 2}, std::vector<float>(200, 1.0f)});
+  EXPECT_GT(without_x, 0);
+  EXPECT_GT(with_x, without_x) << "x has a cell of its own";
+  EXPECT_EQ(other_size, without_x);
 }
 
 }  // namespace

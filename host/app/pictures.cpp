@@ -26,6 +26,21 @@ std::vector<float> cell(const DataSet& data, const std::vector<float>& x, std::v
   return both;
 }
 
+// Is x, where y does not continue it, a picture that fits a cell?
+bool shows_x(const DataSet& data) { return data.x_image == data.y_image; }
+
+// What stands left of the samples: the example, and what the network was given of it.
+std::vector<std::vector<float>> given_cells(const DataSet& data, const std::vector<float>& x,
+                                            const std::vector<float>& y) {
+  std::vector<std::vector<float>> cells{cell(data, x, y)};
+  if (data.y_below_x) {
+    cells.push_back(cell(data, x, std::vector<float>(y.size(), kMaskedPixel)));
+  } else if (shows_x(data)) {
+    cells.push_back(x);
+  }
+  return cells;
+}
+
 }  // namespace
 
 bool can_show(const DataSet& data) { return data.y_image.height > 0 && data.test.count > 0; }
@@ -42,7 +57,8 @@ GreyImage sample_picture(Backend& backend, const NetworkSpec& spec, const float*
         "there are {} test examples: rows, samples and the first one must fit", data.test.count));
   }
   const std::int64_t height = data.y_image.height + (data.y_below_x ? data.x_image.height : 0);
-  SampleGrid grid(height, data.y_image.width, /*given=*/2, options.magnification);
+  SampleGrid grid(height, data.y_image.width, data.y_below_x || shows_x(data) ? 2 : 1,
+                  options.magnification);
   std::vector<std::int32_t> rows(std::min(options.rows, data.test.count - options.first));
   std::iota(rows.begin(), rows.end(), std::int32_t(options.first));
   std::vector<float> outputs =
@@ -50,9 +66,7 @@ GreyImage sample_picture(Backend& backend, const NetworkSpec& spec, const float*
   const DrawKey key{seed, kEvaluationStep, kSiteOutputSample};
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const std::vector<float> x = row_of(data.test.x, rows[r]), y = row_of(data.test.y, rows[r]);
-    std::vector<std::vector<float>> cells{
-        cell(data, x, y),
-        data.y_below_x ? cell(data, x, std::vector<float>(y.size(), kMaskedPixel)) : x};
+    std::vector<std::vector<float>> cells = given_cells(data, x, y);
     for (std::int64_t m = 0; m < options.samples; ++m) {
       const auto begin = outputs.begin() + (std::int64_t(r) * options.samples + m) * spec.D_out;
       std::vector<float> sample(begin, begin + spec.D_out);

@@ -37,6 +37,7 @@ struct Examples {
 // A picture's layout, for those who want to look at x and y. Zero height: not a picture.
 struct ImageShape {
   std::int64_t height = 0, width = 0;
+  bool operator==(const ImageShape&) const = default;
 };
 
 struct DataSet {
