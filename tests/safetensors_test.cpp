@@ -219,6 +219,13 @@ TEST(Safetensors, OffsetsMustTileTheData) {
       HasSubstr("hole"));
 }
 
+TEST(Safetensors, NamesInMessagesAreShortAndHarmless) {
+  const std::string escape = "\\u001b[31m\\u009b\\n" + std::string(1000, 'x');
+  const std::string message = error_of(file_of("{" + tensor(escape, "[2]", "[0,4]") + "}", 4));
+  EXPECT_THAT(message, HasSubstr("tensor '?[31m???xxx"));
+  EXPECT_LT(message.size(), 300u);
+}
+
 TEST(Safetensors, WriterRefusesWhatCannotBeRead) {
   EXPECT_THROW(serialize({{{"a", {2}, {1}}}, {}}), Error);
   EXPECT_THROW(serialize({{{"a", {1}, {1}}, {"a", {1}, {1}}}, {}}), Error);

@@ -7,8 +7,22 @@
 
 namespace sfnn {
 
+// Messages quote files that others made, and are shown on terminals: a control character (ASCII, or
+// U+0080 .. U+009F in UTF-8) becomes '?'.
+inline std::string without_controls(std::string text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const bool after_c2 = i > 0 && static_cast<unsigned char>(text[i - 1]) == 0xC2;
+    if (byte < 0x20 || byte == 0x7F || (after_c2 && byte < 0xA0)) {
+      text[i] = '?';
+      if (after_c2) text[i - 1] = '?';
+    }
+  }
+  return text;
+}
+
 struct Error : std::runtime_error {
-  using std::runtime_error::runtime_error;
+  explicit Error(const std::string& message) : std::runtime_error(without_controls(message)) {}
 };
 
 struct ConfigError : Error {  // the user asked for something that cannot be: exit code 2

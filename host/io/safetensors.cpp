@@ -101,7 +101,7 @@ class Reader {
         refuse("its header is nested too deeply");
       if (event == Event::object_start) seen[depth + 1].clear();
       if (event == Event::key && !seen[depth].insert(parsed.get<std::string>()).second)
-        refuse(fmt::format("'{}' occurs twice", parsed.get<std::string>()));
+        refuse(fmt::format("'{:.60}' occurs twice", parsed.get<std::string>()));
       return true;
     };
     try {
@@ -117,7 +117,7 @@ class Reader {
     std::map<std::string, std::string> metadata;
     if (!json.is_object()) refuse("its metadata is not an object");
     for (const auto& [key, value] : json.items()) {
-      if (!value.is_string()) refuse(fmt::format("metadata '{}' is not a text", key));
+      if (!value.is_string()) refuse(fmt::format("metadata '{:.60}' is not a text", key));
       metadata[key] = value.get<std::string>();
     }
     return metadata;
@@ -135,7 +135,7 @@ class Reader {
     std::size_t end = 0;
     for (const Entry& entry : entries) {
       if (entry.begin != end) {
-        refuse(fmt::format("the data of '{}' {}", entry.name,
+        refuse(fmt::format("the data of '{:.60}' {}", entry.name,
                            entry.begin < end ? "overlaps with another's" : "comes after a hole"));
       }
       end = entry.end;
@@ -147,7 +147,7 @@ class Reader {
 
   Entry read_entry(const std::string& tensor, const nlohmann::json& json) const {
     const auto bad = [&](const std::string& why) {
-      refuse(fmt::format("tensor '{}' {}", tensor, why));
+      refuse(fmt::format("tensor '{:.60}' {}", tensor, why));
     };
     const auto numbers = [&](const char* key) {
       const auto list = json.find(key);
@@ -166,7 +166,7 @@ class Reader {
     const auto dtype = json.find("dtype");
     if (dtype == json.end() || !dtype->is_string()) bad("has no dtype");
     if (*dtype != "F32")
-      bad(fmt::format("is of type {}, and only F32 is read", dtype->get<std::string>()));
+      bad(fmt::format("is of type {:.60}, and only F32 is read", dtype->get<std::string>()));
 
     Entry entry{tensor, {}, 0, 0};
     std::uint64_t size = sizeof(float);
@@ -210,11 +210,11 @@ class Reader {
     const auto stated = metadata.find(std::string(kTensorCrc) + tensor);
     if (stated == metadata.end()) {
       if (checksums_ == Checksums::required)
-        refuse(fmt::format("tensor '{}' has no checksum", tensor));
+        refuse(fmt::format("tensor '{:.60}' has no checksum", tensor));
       return;
     }
     if (crc_text(data) != stated->second)
-      refuse(fmt::format("tensor '{}' is damaged (checksum)", tensor));
+      refuse(fmt::format("tensor '{:.60}' is damaged (checksum)", tensor));
   }
 
   std::span<const std::byte> bytes_;

@@ -33,7 +33,7 @@ std::string_view to_string(Output output) {
 LayerSpec parse_layer(std::string_view text) {
   const auto refuse = [&] {
     throw ConfigError(fmt::format(
-        "layer '{}' is not understood: write 200s (stochastic), 200d (deterministic), 40s+160d "
+        "layer '{:.60}' is not understood: write 200s (stochastic), 200d (deterministic), 40s+160d "
         "(hybrid) or 40n+160d (noise units of probability 1/2 beside deterministic ones)",
         text));
   };
