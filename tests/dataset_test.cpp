@@ -239,6 +239,13 @@ TEST(Classes, RefuseALabelAboveNine) {
               AllOf(HasSubstr("t10k-labels-idx1-ubyte.gz"), HasSubstr("label 10 of example 1")));
 }
 
+TEST(Classes, RefuseANegativeLabel) {
+  const TinyMnist tiny(3, 3);
+  tiny.folder.write("tiny/t10k-labels-idx1-ubyte.gz",
+                    idx_header({3}, 0x0B) + Bytes{0, 1, '\xff', '\xff', 0, 2});
+  EXPECT_THAT(data_error(tiny.options("classes")), HasSubstr("label -1 of example 1"));
+}
+
 TEST(Classes, RefuseCountsThatDiffer) {
   const TinyMnist tiny(3, 3);
   tiny.folder.write("tiny/train-labels-idx1-ubyte.gz", idx_header({2}) + Bytes{1, 2});

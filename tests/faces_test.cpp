@@ -130,7 +130,7 @@ TEST(Faces, WhatCannotBeIsNamed) {
               HasSubstr("data.valid = 1 leaves none of the 10 faces"));
   tiny.folder.write("faces/tiny/subjects-idx1-ubyte", idx_header({2}) + "ab");
   EXPECT_THAT(message_of<DataError>([&] { load_data(tiny.options); }),
-              HasSubstr("2 subject numbers do not match 35 images"));
+              HasSubstr("2 labels do not match 35 images"));
 }
 
 }  // namespace

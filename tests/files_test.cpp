@@ -2,6 +2,7 @@
 #include "host/data/files.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <limits>
 #include <map>
@@ -16,6 +17,7 @@
 namespace sfnn::test {
 namespace {
 
+namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -128,6 +130,10 @@ TEST_F(Files, EachFaultIsNamedWithItsFile) {
   EXPECT_THAT(data_error(), HasSubstr("train_x.npy: is empty"));
   put("train_x", {{}, std::vector<float>{1}});
   EXPECT_THAT(data_error(), HasSubstr("single number"));
+  fs::remove(folder.path() / "train_x.npy");
+  ASSERT_EQ(::mkfifo((folder.path() / "train_x.npy").c_str(), 0600), 0);
+  EXPECT_THAT(data_error(), HasSubstr("train_x.npy: is not a file"));
+  fs::remove(folder.path() / "train_x.npy");
   folder.write("train_x.npy", "poem");
   EXPECT_THAT(data_error(), HasSubstr("train_x.npy"));
   options.train_x = "absent.npy";

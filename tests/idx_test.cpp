@@ -46,10 +46,11 @@ TEST(Idx, ReadsSeveralGzipMembers) {
 
 TEST(Idx, ReadsIdsOfOneTwoAndFourBytes) {
   const TempFolder folder;
-  EXPECT_THAT(read_ids(folder.write("1", idx_header({2}) + Bytes{7, '\xff'})), ElementsAre(7, 255));
-  EXPECT_THAT(read_ids(folder.write("2", idx_header({2}, 0x0B) + Bytes{1, 2, '\xff', '\xff'})),
+  EXPECT_THAT(read_ids(folder.write("1", idx_header({2}) + Bytes{7, '\xff'}), 2),
+              ElementsAre(7, 255));
+  EXPECT_THAT(read_ids(folder.write("2", idx_header({2}, 0x0B) + Bytes{1, 2, '\xff', '\xff'}), 2),
               ElementsAre(258, -1));
-  EXPECT_THAT(read_ids(folder.write("4", idx_header({1}, 0x0C) + Bytes{1, 2, 3, 4})),
+  EXPECT_THAT(read_ids(folder.write("4", idx_header({1}, 0x0C) + Bytes{1, 2, 3, 4}), 1),
               ElementsAre(0x01020304));
 }
 
@@ -114,9 +115,12 @@ INSTANTIATE_TEST_SUITE_P(
         BadFile{"ZeroWidth", idx_header({5, 28, 0}), 3, "dimension 3 of 3 is zero"},
         BadFile{"ProductOverflows64Bits",  // 2^22 * 2^21 * 2^21 = 2^64, which wraps to 0
                 idx_header({1u << 22, 1u << 21, 1u << 21}), 3, "more than the file can hold"},
-        BadFile{"ProductOverflowsToTheFileSize",  // (2^32 - 1)^2 * ... wraps
-                idx_header({0xffffffff, 0xffffffff, 0xffffffff}) + kSixPixels, 3,
-                "more than the file can hold"},
+        BadFile{"LargestDimensions", idx_header({0x7fffffff, 0x7fffffff, 0x7fffffff}) + kSixPixels,
+                3, "more than the file can hold"},
+        BadFile{"NegativeCount", idx_header({0xffffffff, 1, 2}) + kSixPixels, 3,
+                "dimension 1 of 3 is 4294967295"},
+        BadFile{"NegativeWidth", idx_header({3, 1, 0x80000000}) + kSixPixels, 3,
+                "dimension 3 of 3 is 2147483648"},
         BadFile{"LargerThanTheFile", idx_header({3, 28, 28}) + kSixPixels, 3,
                 "more than the file can hold"},
         BadFile{"LargerThanGzipCanExpandTo", gzip(idx_header({60000, 28, 28}) + kSixPixels), 3,
@@ -149,6 +153,24 @@ TEST(Idx, AGzipBombIsLeftAtTheFirstByteTooMany) {
   std::istream in(&buffer);
   EXPECT_THROW(parse_idx(in, "bomb", 1), DataError);
   EXPECT_LT(buffer.taken, 70'000) << "of " << bomb.size();
+}
+
+// Where 1032 times the packed size would be more, 1 GiB is the most that is taken on trust.
+TEST(Idx, MoreThanAGibibyteIsNotUnpacked) {
+  const Bytes start = idx_header({1 << 20, 1 << 11}, 0x08);
+  Bytes noise;
+  for (std::uint32_t n = 1; noise.size() < (3 << 20); n = n * 1664525 + 1013904223)
+    noise.push_back(char(n >> 24));
+  EXPECT_THAT(message_of<DataError>([&] { parse(gzip(start + noise), 2); }),
+              AllOf(HasSubstr("1048576 x 2048 values"), HasSubstr("1 GiB"), HasSubstr("gunzip")));
+}
+
+TEST(Idx, TheNameInAGzipHeaderIsNotUsed) {
+  const TempFolder folder;
+  const Bytes named = Bytes("\x1f\x8b\x08\x08\0\0\0\0\0\3", 10) + "../outside" + Bytes(1, '\0') +
+                      kGoodPacked.substr(10);
+  EXPECT_EQ(read_images(folder.write("in/named.gz", named)).count, 3);
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "outside"));
 }
 
 TEST(ByteReader, TakesMemoryAsBytesArrive) {

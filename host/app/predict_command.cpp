@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <memory>
 #include <numeric>
 
@@ -67,11 +68,12 @@ Examples read_inputs(const std::string& name, const NetworkSpec& spec) {
                     "or [n, height, width]",
                     name, shape, spec.D_in));
   }
-  // Each dimension is at most the file's size, so the product of two cannot overflow.
   const std::int64_t count = array.shape[0], cols = array.shape.size() == 2
                                                         ? array.shape[1]
                                                         : array.shape[1] * array.shape[2];
   if (count == 0) throw DataError(fmt::format("{}: has no examples", name));
+  if (count > std::numeric_limits<std::int32_t>::max())
+    throw DataError(fmt::format("{}: has more than 2^31 - 1 examples", name));
   if (cols != spec.D_in) {
     throw DataError(fmt::format("{}: has {} numbers an example, and the network {} reads {}", name,
                                 cols, to_string(spec), spec.D_in));

@@ -41,7 +41,7 @@ ByteReader::ByteReader(std::istream& in, std::string name) : in_(in), name_(std:
   const bool packed = read_packed(magic) == 2 && magic[0] == 0x1f && magic[1] == 0x8b;
   in_.seekg(0);
   if (packed) {
-    ceiling_ *= kMaxExpansion;
+    ceiling_ = ceiling_ < kMaxUnpacked / kMaxExpansion ? ceiling_ * kMaxExpansion : kMaxUnpacked;
     inflater_ = std::make_unique<Inflater>();
   }
 }
@@ -97,7 +97,10 @@ std::vector<std::uint8_t> ByteReader::read_up_to(std::uint64_t count) {
   std::vector<std::uint8_t> bytes;
   while (bytes.size() < count) {
     const std::size_t have = bytes.size();
-    bytes.resize(have + std::size_t(std::min<std::uint64_t>(count - have, kChunk)));
+    const auto want = have + std::size_t(std::min<std::uint64_t>(count - have, kChunk));
+    if (want > bytes.capacity())
+      bytes.reserve(std::size_t(std::min<std::uint64_t>(count, std::max(want, 2 * have))));
+    bytes.resize(want);
     const std::size_t got = read(std::span(bytes).subspan(have));
     bytes.resize(have + got);
     if (got == 0) break;

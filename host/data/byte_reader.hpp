@@ -11,6 +11,10 @@
 
 namespace sfnn {
 
+// What is taken of a gzip file, so that a small one cannot fill the memory. A plain file is bounded
+// by its own size.
+constexpr std::uint64_t kMaxUnpacked = std::uint64_t(1) << 30;
+
 class ByteReader {
  public:
   // `in` must be seekable; `name` is what errors call it.
@@ -21,10 +25,11 @@ class ByteReader {
   std::size_t read(std::span<std::uint8_t> out);
 
   // The next `count` bytes, or as many as there are. Memory is taken as they arrive, never on a
-  // header's word alone.
+  // header's word alone: at most twice `count`, three times what has arrived, and 64 KiB.
   std::vector<std::uint8_t> read_up_to(std::uint64_t count);
 
-  // No more bytes than this can come out: what a header promises beyond it is a lie.
+  // No more bytes than this can come out, or are taken of gzip: what a header promises beyond it
+  // is a lie, or too much.
   std::uint64_t ceiling() const { return ceiling_; }
 
   [[noreturn]] void fail(const std::string& reason) const;  // throws DataError

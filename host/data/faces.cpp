@@ -104,10 +104,7 @@ DataSet load_faces(const DataOptions& options) {
   const fs::path folder = data_folder(options);
   const fs::path ids_path = find_idx(folder, {"subjects-idx1-ubyte", "subjects-idx1-int"});
   const Images images = read_images(find_idx(folder, {"images-idx3-ubyte"}));
-  const std::vector<std::int32_t> ids = read_ids(ids_path);
-  if (std::int64_t(ids.size()) != images.count)
-    throw DataError(fmt::format("{}: {} subject numbers do not match {} images", ids_path.string(),
-                                ids.size(), images.count));
+  const std::vector<std::int32_t> ids = read_ids(ids_path, images.count);
   const std::vector<Subject> subjects = gather_subjects(images, ids);
   const auto subject_count = std::int64_t(subjects.size());
   if (options.test_subjects < 1 || options.test_subjects >= subject_count)

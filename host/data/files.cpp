@@ -40,6 +40,7 @@ struct Table {
 };
 
 bool is_npy(const fs::path& path) {
+  if (!fs::is_regular_file(path)) return false;  // a pipe would be waited for
   std::array<char, 6> magic{};
   std::ifstream(path, std::ios::binary).read(magic.data(), magic.size());
   return std::string_view(magic.data(), magic.size()) == "\x93NUMPY";

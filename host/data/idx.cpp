@@ -5,6 +5,7 @@
 
 #include <array>
 #include <fstream>
+#include <limits>
 #include <utility>
 
 #include "host/backend/error.hpp"
@@ -14,6 +15,8 @@ namespace sfnn {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::int64_t kMaxDim = std::numeric_limits<std::int32_t>::max();  // signed in the format
 
 std::int64_t bytes_of_type(int type, const ByteReader& in) {
   switch (type) {
@@ -39,6 +42,9 @@ std::vector<std::int64_t> read_dims(ByteReader& in, std::size_t rank) {
   for (std::size_t d = 0; d < rank; ++d) {
     dims.push_back(big_endian(&bytes[4 * d]));
     if (dims.back() == 0) in.fail(fmt::format("dimension {} of {} is zero", d + 1, rank));
+    if (dims.back() > kMaxDim)
+      in.fail(fmt::format("dimension {} of {} is {}, and at most 2^31 - 1 is allowed", d + 1, rank,
+                          dims.back()));
   }
   return dims;
 }
@@ -48,9 +54,11 @@ std::uint64_t values_size(const ByteReader& in, const IdxArray& array) {
   std::uint64_t size = std::uint64_t(array.item_bytes);
   for (const std::int64_t dim : array.dims) {
     if (size > in.ceiling() / std::uint64_t(dim))
-      in.fail(fmt::format(
-          "the header promises {} values, more than the file can hold: is it truncated?",
-          fmt::join(array.dims, " x ")));
+      in.fail(fmt::format("the header promises {} values, more than {}",
+                          fmt::join(array.dims, " x "),
+                          in.ceiling() == kMaxUnpacked
+                              ? "1 GiB of a gzip file: unpack it with gunzip if it is to be trusted"
+                              : "the file can hold: is it truncated?"));
     size *= std::uint64_t(dim);
   }
   return size;
@@ -131,6 +139,12 @@ std::vector<std::int32_t> integers(const IdxArray& array) {
   return result;
 }
 
-std::vector<std::int32_t> read_ids(const fs::path& path) { return integers(read_idx(path, 1)); }
+std::vector<std::int32_t> read_ids(const fs::path& path, std::int64_t count) {
+  const IdxArray array = read_idx(path, 1);
+  if (array.count() != count)
+    throw DataError(
+        fmt::format("{}: {} labels do not match {} images", path.string(), array.count(), count));
+  return integers(array);
+}
 
 }  // namespace sfnn

@@ -2,8 +2,9 @@
 // dimensions as big-endian 32-bit numbers, then the values, the last dimension fastest. Plain or
 // gzip.
 //
-// A damaged or lying file gives a DataError that names it, and never makes the reader take more
-// memory than the file itself can fill.
+// A damaged or lying file gives a DataError that names it. Whatever its header says, reading takes
+// at most 1 MiB and twice the bytes of values, which are no more than a plain file's own size, or
+// kMaxUnpacked for gzip; integers() takes four bytes a value beside them.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@
 namespace sfnn {
 
 struct IdxArray {
-  std::vector<std::int64_t> dims;    // none is zero
+  std::vector<std::int64_t> dims;    // each from 1 to 2^31 - 1
   std::int64_t item_bytes = 1;       // unsigned bytes, or signed integers of 2 or 4 bytes
   std::vector<std::uint8_t> values;  // as stored: big-endian
 
@@ -44,6 +45,7 @@ struct Images {
 };
 
 Images read_images(const std::filesystem::path&);
-std::vector<std::int32_t> read_ids(const std::filesystem::path&);  // labels, subject numbers
+// Labels or subject numbers, one for each of `count` images.
+std::vector<std::int32_t> read_ids(const std::filesystem::path&, std::int64_t count);
 
 }  // namespace sfnn
