@@ -7,6 +7,7 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
+#include <limits>
 #include <optional>
 
 #include "host/backend/error.hpp"
@@ -42,12 +43,15 @@ Values empty_values(std::size_t type) {
 // the dimensions of a lying header overflow any integer.
 std::optional<std::uint64_t> value_count(const std::vector<std::int64_t>& shape,
                                          std::uint64_t limit) {
-  if (std::count(shape.begin(), shape.end(), 0) > 0) return 0;
+  const bool empty = std::count(shape.begin(), shape.end(), 0) > 0;
+  if (empty) limit = std::numeric_limits<std::int64_t>::max();  // of the other dimensions
   std::uint64_t count = 1;
   for (const std::int64_t dim : shape) {
+    if (dim == 0) continue;
     if (count > limit / std::uint64_t(dim)) return std::nullopt;
     count *= std::uint64_t(dim);
   }
+  if (empty) return 0;
   return count <= limit ? std::optional(count) : std::nullopt;
 }
 

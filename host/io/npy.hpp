@@ -2,8 +2,8 @@
 // What np.save writes of plain numbers is read, and np.load reads what is written here.
 //
 // Versions 1.0 and 2.0, little-endian, row-major; uint8, int32, int64, float32, float64, and bool
-// as uint8. A damaged or lying file gives a DataError of one sentence that names it, and never
-// makes the reader take more memory than the file's own size.
+// as uint8. A damaged or lying file gives a DataError of one sentence that names it. Whatever its
+// header says, parsing takes no more memory than the file's own size and 256 KiB.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 namespace sfnn {
 
 struct NpyArray {
-  std::vector<std::int64_t> shape;  // empty: a single number
+  std::vector<std::int64_t> shape;  // empty: a single number; the product of any of it fits
   std::variant<std::vector<std::uint8_t>, std::vector<std::int32_t>, std::vector<std::int64_t>,
                std::vector<float>, std::vector<double>>
       values;  // as many as the shape says, the last dimension fastest
