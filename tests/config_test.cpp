@@ -163,7 +163,7 @@ TEST(Config, UnknownKeysNameTheNearest) {
 
 TEST(Config, WrongTypesAreRefused) {
   EXPECT_EQ(file_error("[train]\nepochs = \"5\""),
-            "run.toml:2: train.epochs = \"5\": must be a whole number from 0 up");
+            "run.toml:2: train.epochs = \"5\": must be a whole number from 0 to 2147483647");
   EXPECT_THAT(file_error("[train]\nepochs = 5.0"), HasSubstr("a whole number"));
   EXPECT_THAT(file_error("[train]\nepochs = [5]"), HasSubstr("a whole number"));
   EXPECT_THAT(file_error("[train.epochs]\nx = 5"), HasSubstr("train.epochs = a table: must be"));
@@ -190,7 +190,9 @@ TEST(Config, ValuesOutOfRangeAreRefused) {
   for (const auto* setting :
        {"train.particles=0", "train.particles=2147483648", "train.batch=0", "train.epochs=-1",
         "train.learning_rate=-0.1", "data.noise=-1", "train.drop_below=1", "eval.particles=0",
-        "eval.every=0", "train.save_every=0", "data.task=on", "data.task="})
+        "eval.every=0", "train.save_every=0", "data.task=on", "data.task=", "data.limit=2147483648",
+        "data.valid=9223372036854775807", "train.epochs=2147483648", "train.tile=2147483648",
+        "train.parts=2147483648"})
     EXPECT_THAT(setting_error(setting), HasSubstr(": must be ")) << setting;
 }
 
@@ -206,7 +208,15 @@ TEST(Config, BadFilesGetOneSentence) {
   EXPECT_THAT(file_error(std::string(100000, '#')), HasSubstr("too many for a config"));
   std::string deep = "a";
   for (int i = 0; i < 30000; ++i) deep += ".a";
-  EXPECT_THAT(file_error(deep + " = 1"), HasSubstr("unknown key 'a'"));
+  EXPECT_THAT(file_error(deep + " = 1"), HasSubstr("dots are too many for a config"));
+  EXPECT_THAT(file_error(deep.substr(0, 3001) + " = 1"), HasSubstr("unknown key 'a'"));
+  EXPECT_THAT(file_error("seed = 1\nn\xef\xbb\x9f = 2"),
+              HasSubstr("run.toml:2: a character beyond ASCII needs quotes"));
+  EXPECT_THAT(file_error("data.set = \"\"\"\\\n\u00a7\"\"\""), HasSubstr("are not read"));
+  EXPECT_EQ(from_toml("data.set = \"\\\"\u00a7\" # \u00a7", "").data.set, "\"\u00a7");
+  EXPECT_EQ(from_toml("\xef\xbb\xbfseed = 5", "").seed, 5u);
+  const std::string brackets(10000, '[');
+  EXPECT_THAT(file_error("seed = " + brackets), StartsWith("run.toml:1: "));
   EXPECT_THAT(message_of([] { load_config("no/such.toml"); }),
               AllOf(StartsWith("no/such.toml: cannot be read"), HasSubstr("No such file")));
   EXPECT_THAT(message_of([] { load_config("/"); }), HasSubstr("not a regular file"));

@@ -1,7 +1,6 @@
 #include "host/io/config.hpp"
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
 #include <numeric>
@@ -16,6 +15,7 @@ namespace sfnn {
 namespace {
 
 constexpr std::size_t kMaxConfigBytes = 64 * 1024;
+constexpr std::ptrdiff_t kMaxDots = 2000;
 
 template <class T>
 using TypeOf = OptionType<std::remove_cvref_t<T>>;
@@ -139,11 +139,54 @@ bool is_section(std::string_view name) {
   return found;
 }
 
+// The line of the first character beyond ASCII outside of one-line strings and comments; 0: none.
+int first_stray_line(std::string_view text) {
+  int line = 1;
+  char quote = 0;  // the string's that is open
+  bool comment = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char ch = text[i];
+    if (ch == '\n') {
+      ++line;
+      quote = 0;
+      comment = false;
+    } else if (comment || quote) {
+      if (quote == '"' && ch == '\\') ++i;
+      if (ch == quote) quote = 0;
+    } else if (ch == '"' || ch == '\'') {
+      quote = ch;
+    } else if (ch == '#') {
+      comment = true;
+    } else if (static_cast<unsigned char>(ch) > 0x7F) {
+      return line;
+    }
+  }
+  return 0;
+}
+
+// Refuses what no config needs and toml++ 3.3 is not safe with: each dot of a key nests one more
+// table, which it walks by recursion; and of some characters beyond ASCII that are not in a
+// one-line string it asks, with undefined behaviour, whether they are spaces.
+void check_text(std::string_view text, std::string_view name) {
+  if (text.size() > kMaxConfigBytes)
+    throw ConfigError(fmt::format("{}: {} bytes are too many for a config", name, text.size()));
+  if (std::count(text.begin(), text.end(), '.') > kMaxDots)
+    throw ConfigError(
+        fmt::format("{}: more than {} dots are too many for a config", name, kMaxDots));
+  for (const char* quotes : {"\"\"\"", "'''"}) {
+    if (text.find(quotes) != std::string_view::npos)
+      throw ConfigError(fmt::format("{}: strings in {} are not read", name, quotes));
+  }
+  if (const int line = first_stray_line(text))
+    throw ConfigError(fmt::format("{}:{}: a character beyond ASCII needs quotes", name, line));
+}
+
 }  // namespace
 
 Config from_toml(std::string_view text, std::string_view name) {
-  if (text.size() > kMaxConfigBytes)
-    throw ConfigError(fmt::format("{}: {} bytes are too many for a config", name, text.size()));
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // some editors put it in front
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  check_text(text, name);
   Config config;
   try {
     const toml::table root = toml::parse(text);

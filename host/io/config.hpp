@@ -19,7 +19,8 @@
 
 namespace sfnn {
 
-// What an option's value may be, beyond its type. Numbers are always finite.
+// What an option's value may be, beyond its type. Numbers are always finite, and counts (signed
+// integers) at most 2^31 - 1: rows have 32 bits, and the product of two counts fits into 64.
 struct Allowed {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
@@ -138,7 +139,8 @@ struct Config {
 };
 
 // All of these throw ConfigError, one sentence that names the key (and the file and line), the
-// value and what is allowed.
+// value and what is allowed. A text of more than 64 KiB is refused; reading one takes at most 512
+// times its size.
 Config load_config(const std::filesystem::path&);
 Config from_toml(std::string_view text, std::string_view name_for_errors);
 void apply_setting(Config&, std::string_view key_equals_value);  // as --set has it
