@@ -189,6 +189,29 @@ TEST(Checkpoint, TensorsMustBeThoseOfTheNetwork) {
   EXPECT_THAT(error_of(file), HasSubstr("do not belong"));
 }
 
+std::vector<std::string> listing(const std::filesystem::path& directory) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory))
+    names.push_back(entry.path().string());
+  return names;
+}
+
+TEST(Checkpoint, TensorNamesAreNeverPaths) {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directory(directory.path() / "run");
+  const auto path = directory.path() / "run" / "c.safetensors";
+  for (const std::string name :
+       {std::string("../outside"), (directory.path() / "outside").string(), std::string("..")}) {
+    TensorFile file = to_tensor_file(example());
+    file.tensors.push_back({name, {1}, {1}});
+    write_safetensors(path, file);
+    const auto before = listing(directory.path());
+    EXPECT_EQ(read_safetensors(path).find(name)->values, std::vector<float>{1});
+    EXPECT_THROW(load_checkpoint(path), DataError);
+    EXPECT_EQ(listing(directory.path()), before);
+  }
+}
+
 TEST(Checkpoint, MetadataIsNotTrusted) {
   EXPECT_EQ(error_with("/version", 1), "no error");
   EXPECT_THAT(error_with("/version", 2), HasSubstr("version 2 is not known"));
@@ -205,6 +228,8 @@ TEST(Checkpoint, MetadataIsNotTrusted) {
   EXPECT_THAT(error_with("/network/hidden", {"3s"}), HasSubstr("not the one of its config"));
   EXPECT_THAT(error_with("/network/hidden", {"3"}), HasSubstr("layer '3' is not understood"));
   EXPECT_THAT(error_with("/network/hidden", 3), HasSubstr("cannot be read"));
+  EXPECT_THAT(error_with("/network/hidden", "3s"), HasSubstr("cannot be read"));
+  EXPECT_THAT(error_with("/note", std::string(70000, 'x')), HasSubstr("bytes about its run"));
 
   TensorFile file = to_tensor_file(example());
   file.metadata["sfnn.config"] = "[train]\nepoch = 1";

@@ -23,6 +23,7 @@ constexpr std::int64_t kVersion = 1;
 constexpr const char* kAbout = "sfnn.checkpoint";
 constexpr const char* kConfig = "sfnn.config";
 constexpr const char* kVelocity = "velocity/";
+constexpr std::size_t kMaxAboutBytes = 64 * 1024;
 constexpr std::array<std::pair<Output, std::string_view>, 3> kOutputs{
     {{Output::softmax, "softmax"},
      {Output::bernoulli, "bernoulli"},
@@ -116,12 +117,12 @@ NetworkSpec read_network(const ordered_json& json) {
   NetworkSpec network;
   FromJson{json}("D_in", network.D_in);
   FromJson{json}("D_out", network.D_out);
-  for (const ordered_json& layer : json.at("hidden"))
-    network.hidden.push_back(parse_layer(layer.get<std::string>()));
+  const auto layers = json.at("hidden").get<std::vector<std::string>>();
+  for (const std::string& layer : layers) network.hidden.push_back(parse_layer(layer));
   const auto name = json.at("output").get<std::string>();
   const auto output = std::find_if(kOutputs.begin(), kOutputs.end(),
                                    [&](const auto& row) { return row.second == name; });
-  if (output == kOutputs.end()) throw DataError(fmt::format("output '{}' is not known", name));
+  if (output == kOutputs.end()) throw DataError(fmt::format("output '{:.60}' is not known", name));
   network.output = output->first;
   network.validate();
   return network;
@@ -129,7 +130,10 @@ NetworkSpec read_network(const ordered_json& json) {
 
 // Reads "sfnn.checkpoint" and "sfnn.config", whose errors do not know the file's name yet.
 void read_metadata(const TensorFile& file, Checkpoint& checkpoint) {
-  const auto json = ordered_json::parse(file.metadata.at(kAbout));
+  const std::string& text = file.metadata.at(kAbout);
+  if (text.size() > kMaxAboutBytes)
+    throw DataError(fmt::format("{} bytes about its run are too many", text.size()));
+  const auto json = ordered_json::parse(text);
   std::int64_t version = 0;
   FromJson{json}("version", version);
   if (version != kVersion) throw DataError(fmt::format("version {} is not known here", version));

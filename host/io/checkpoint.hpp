@@ -62,7 +62,9 @@ std::int64_t baseline_size(const NetworkSpec&);
 // Throws Error for a checkpoint that is not whole: a size that does not fit the network, a number
 // that is not finite.
 TensorFile to_tensor_file(const Checkpoint&);
-// Throws DataError, with `name` in it, for anything that to_tensor_file would not have made.
+// Throws DataError, with `name` in it, for anything that to_tensor_file would not have made. Takes
+// no more memory than the tensors and 32 MiB. Tensor names are compared with those of the network
+// and used for nothing else: none becomes a path.
 Checkpoint from_tensor_file(const TensorFile&, std::string_view name);
 
 void save_checkpoint(const std::filesystem::path&, const Checkpoint&);  // atomically
