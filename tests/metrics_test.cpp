@@ -1,5 +1,6 @@
 #include "host/io/metrics.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -55,6 +56,18 @@ TEST_F(Metrics, ABadLineInTheMiddleIsNamed) {
       FAIL();
     } catch (const DataError& e) {
       EXPECT_THAT(e.what(), HasSubstr("metrics.jsonl:2: not a JSON object"));
+    }
+  }
+}
+
+TEST_F(Metrics, AnEpochThatIsNotACountIsNamed) {
+  for (const auto* epoch : {"-1", "1.5", "\"1\"", "null", "[1]"}) {
+    write_file_atomically(file_, fmt::format("{{\"epoch\":{}}}\n", epoch));
+    try {
+      read_metrics(file_);
+      ADD_FAILURE() << epoch;
+    } catch (const DataError& e) {
+      EXPECT_THAT(e.what(), HasSubstr("metrics.jsonl:1: its epoch is not a count"));
     }
   }
 }

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <vector>
 
 namespace sfnn {
@@ -13,9 +14,11 @@ using MetricsLine = nlohmann::ordered_json;
 // end is cut off first. Throws Error.
 void append_metrics(const std::filesystem::path&, const MetricsLine&);
 
-// All whole lines; a torn last one is passed over, no file means no lines. Throws DataError naming
-// file and line.
-std::vector<MetricsLine> read_metrics(const std::filesystem::path&);
+// All whole lines; a torn last one is passed over. Each is an object, and its "epoch", if it has
+// one, a count: nothing else is promised. Throws DataError naming file and line. Takes at most 64
+// times the memory of the text, and a file of more than 256 MiB is refused.
+std::vector<MetricsLine> parse_metrics(std::string_view text, std::string_view name_for_errors);
+std::vector<MetricsLine> read_metrics(const std::filesystem::path&);  // no file: no lines
 
 // Puts these lines in place of whatever the file holds, atomically: a resumed run takes back epochs
 // that its checkpoint does not know of.
