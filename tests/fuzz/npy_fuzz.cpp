@@ -1,0 +1,21 @@
+#include <span>
+#include <string>
+
+#include "host/io/npy.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+using namespace sfnn;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto bytes = std::as_bytes(std::span(data, size));
+  const auto array = fuzz::load_within<DataError>((256 << 10) + size,
+                                                  [&] { return parse_npy(bytes, fuzz::kName); });
+  if (!array) return 0;
+  std::int64_t product = 1;  // of what callers multiply: UBSan watches
+  for (const std::int64_t dim : array->shape) product *= dim;
+  fuzz::demand(product >= 0, "dimensions are not negative");
+  const std::string written = serialize_npy(*array);
+  fuzz::demand(serialize_npy(parse_npy(std::as_bytes(std::span(written)), fuzz::kName)) == written,
+               "what was loaded can be written and loaded again");
+  return 0;
+}
