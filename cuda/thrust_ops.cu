@@ -32,7 +32,7 @@ auto run(TemporaryPool& pool, cudaStream_t stream, const Algorithm& algorithm) {
   return algorithm(thrust::cuda::par_nosync(allocator).on(stream));
 #else
   static_cast<void>(pool);
-  static_cast<void>(stream);
+  static_cast<void>(cudaStreamSynchronize(stream));  // the host's system knows of no stream
   return algorithm(thrust::device);
 #endif
 }

@@ -6,6 +6,7 @@
 
 #include "tests/gpusim/simulator.hpp"
 
+using sfnn::gpusim::Driver;
 using sfnn::gpusim::kMultiprocessors;
 using sfnn::gpusim::kWarpSize;
 using sfnn::gpusim::Simulator;
@@ -44,6 +45,8 @@ constexpr ErrorText kErrors[] = {
      "capture was not ended in the same stream as it began"},
     {cudaErrorStreamCaptureUnjoined, "cudaErrorStreamCaptureUnjoined",
      "capturing stream has unjoined work"},
+    {cudaErrorStreamCaptureIsolation, "cudaErrorStreamCaptureIsolation",
+     "dependency created on uncaptured work in another stream"},
     {cudaErrorStreamCaptureImplicit, "cudaErrorStreamCaptureImplicit",
      "operation would make the legacy stream depend on a capturing blocking stream"},
 };
@@ -68,6 +71,16 @@ const char* cudaGetErrorName(cudaError_t error) { return find(error).name; }
 const char* cudaGetErrorString(cudaError_t error) { return find(error).text; }
 
 cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 0;
+  switch (Simulator::get().driver) {
+    case Driver::kNone:  // the runtime does not tell it from an old one
+    case Driver::kOld:
+      return Simulator::get().fail(cudaErrorInsufficientDriver);
+    case Driver::kNoDevice:
+      return Simulator::get().fail(cudaErrorNoDevice);
+    case Driver::kUsable:
+      break;
+  }
   *count = 1;
   return cudaSuccess;
 }
@@ -85,10 +98,14 @@ cudaError_t cudaDeviceReset() {
   return cudaSuccess;
 }
 cudaError_t cudaDriverGetVersion(int* version) {
+  const Driver driver = Simulator::get().driver;
+  *version = driver == Driver::kNone ? 0 : driver == Driver::kOld ? 12080 : CUDART_VERSION;
+  return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int* version) {
   *version = CUDART_VERSION;
   return cudaSuccess;
 }
-cudaError_t cudaRuntimeGetVersion(int* version) { return cudaDriverGetVersion(version); }
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
   switch (attribute) {

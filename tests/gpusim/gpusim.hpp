@@ -21,8 +21,34 @@ ThreadOrder set_thread_order(ThreadOrder order);  // returns the one before
 const std::optional<Fault>& last_fault();
 void clear_fault();
 
-// cudaMalloc fails beyond this many bytes.
+// When the work of a stream runs.
+enum class StreamOrder {
+  kAtOnce,       // when it is enqueued
+  kLate,         // when somebody waits for it, and no other stream's work with it than must be
+  kOthersFirst,  // when somebody waits for it, and first the others' as far as events allow
+};
+StreamOrder set_stream_order(StreamOrder order);  // returns the one before
+
+// cudaMalloc fails beyond this many bytes. The environment variable SFNN_GPUSIM_MEMORY sets where
+// a program begins.
 void set_device_memory(std::size_t bytes);
+
+// A machine on which CUDA cannot be had; SFNN_GPUSIM_DRIVER=none|old|no-device for a whole program.
+enum class Driver { kUsable, kNone, kOld, kNoDevice };
+void set_driver(Driver driver);
+
+// Calls of the runtime since the last clear_calls.
+struct Calls {
+  int waits = 0;        // of the host for the device: streams, events, copies from pageable memory
+  int allocations = 0;  // of device or page-locked memory, and releases
+  struct Copy {
+    std::uint64_t to = 0;
+    std::size_t bytes = 0;
+  };
+  std::vector<Copy> uploads;  // from page-locked memory to the device
+};
+const Calls& calls();
+void clear_calls();
 
 // Whether PTX can be simulated: the error, or an empty string.
 std::string check_ptx(const std::string& text);

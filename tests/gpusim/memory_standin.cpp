@@ -5,6 +5,7 @@
 
 #include "tests/gpusim/simulator.hpp"
 #include "tests/gpusim/stream.hpp"
+#include "tests/gpusim/stream_queue.hpp"
 
 using sfnn::gpusim::Allocation;
 using sfnn::gpusim::Fault;
@@ -12,6 +13,7 @@ using sfnn::gpusim::FaultKind;
 using sfnn::gpusim::MemoryKind;
 using sfnn::gpusim::NodeKind;
 using sfnn::gpusim::Simulator;
+using sfnn::gpusim::StreamQueue;
 using sfnn::gpusim::submit;
 
 namespace {
@@ -19,6 +21,7 @@ namespace {
 cudaError_t allocate(void** pointer, std::size_t bytes, MemoryKind kind) {
   Simulator& sim = Simulator::get();
   const auto guard = sim.lock();
+  ++sim.calls.allocations;
   if (sim.sticky()) return sim.sticky();
   *pointer = nullptr;
   if (bytes == 0) return cudaSuccess;
@@ -30,6 +33,8 @@ cudaError_t release(void* pointer, MemoryKind kind) {
   Simulator& sim = Simulator::get();
   const auto guard = sim.lock();
   if (!pointer) return cudaSuccess;
+  ++sim.calls.allocations;
+  StreamQueue::drain_all();  // as on a device, which waits for those who still use it
   return sim.memory.free(pointer, kind) ? cudaSuccess : sim.fail(cudaErrorInvalidValue);
 }
 
@@ -118,9 +123,20 @@ cudaError_t cudaMallocManaged(void** pointer, std::size_t bytes, unsigned) {
   return cudaMallocHost(pointer, bytes);
 }
 
+// Pageable memory makes it wait: for the source's sake, or for the result's.
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
-  return submit(stream, NodeKind::kMemcpy, [=] { copy(to, from, bytes, kind); });
+  Simulator& sim = Simulator::get();
+  const bool pageable =
+      !sim.memory.find(std::uint64_t(to), 1) || !sim.memory.find(std::uint64_t(from), 1);
+  const auto error = submit(stream, NodeKind::kMemcpy, [=] { copy(to, from, bytes, kind); });
+  if (pageable) {
+    ++sim.calls.waits;
+    sfnn::gpusim::finish(stream);
+  } else if (kind == cudaMemcpyHostToDevice) {
+    sim.calls.uploads.push_back({std::uint64_t(to), bytes});
+  }
+  return error;
 }
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
   if (const auto e = sfnn::gpusim::forbid_while_capturing()) return e;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tests/gpusim/ptx_text.hpp"
+#include "tests/gpusim/stream_queue.hpp"
 
 namespace sfnn::gpusim {
 namespace {
@@ -42,8 +43,17 @@ Simulator& Simulator::get() {
 }
 
 Simulator::Simulator() {
-  const char* named = std::getenv("SFNN_GPUSIM_ORDER");
-  if (named && std::string_view(named) == "down") order = ThreadOrder::kDown;
+  const auto environment = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string_view(value ? value : "");
+  };
+  if (environment("SFNN_GPUSIM_ORDER") == "down") order = ThreadOrder::kDown;
+  const std::string_view named = environment("SFNN_GPUSIM_DRIVER");
+  if (named == "none") driver = Driver::kNone;
+  if (named == "old") driver = Driver::kOld;
+  if (named == "no-device") driver = Driver::kNoDevice;
+  const std::string_view bytes = environment("SFNN_GPUSIM_MEMORY");
+  if (!bytes.empty()) memory.set_total(std::strtoull(bytes.data(), nullptr, 10));
 }
 
 // The build writes the list of a test's PTX files beside its program; SFNN_GPUSIM_PTX_LIST names
@@ -153,6 +163,13 @@ ThreadOrder set_thread_order(ThreadOrder order) {
 }
 const std::optional<Fault>& last_fault() { return Simulator::get().fault(); }
 void clear_fault() { Simulator::get().clear_fault(); }
+StreamOrder set_stream_order(StreamOrder order) {
+  StreamQueue::drain_all();
+  return std::exchange(Simulator::get().stream_order, order);
+}
+void set_driver(Driver driver) { Simulator::get().driver = driver; }
+const Calls& calls() { return Simulator::get().calls; }
+void clear_calls() { Simulator::get().calls = {}; }
 void set_device_memory(std::size_t bytes) { Simulator::get().memory.set_total(bytes); }
 const std::vector<LaunchRecord>& launches() { return Simulator::get().records; }
 void clear_launches() { Simulator::get().records.clear(); }

@@ -41,6 +41,9 @@ class Simulator {
 
   Memory memory;
   ThreadOrder order = ThreadOrder::kUp;
+  StreamOrder stream_order = StreamOrder::kAtOnce;
+  Driver driver = Driver::kUsable;
+  Calls calls;
   std::vector<LaunchRecord> records;
 
   const std::optional<Fault>& fault() const { return fault_; }

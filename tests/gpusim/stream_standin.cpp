@@ -8,6 +8,7 @@
 
 #include "tests/gpusim/simulator.hpp"
 #include "tests/gpusim/stream.hpp"
+#include "tests/gpusim/stream_queue.hpp"
 
 namespace sfnn::gpusim {
 namespace {
@@ -42,12 +43,14 @@ using sfnn::gpusim::Simulator;
 
 // The runtime's opaque types, ours to define.
 struct CUstream_st {
+  sfnn::gpusim::StreamQueue queue;
   std::shared_ptr<Capture> capture;
   bool is_origin = false, blocking = true;
 };
 struct CUevent_st {
   std::chrono::steady_clock::time_point time{};
   bool recorded = false;
+  std::shared_ptr<sfnn::gpusim::EventMarks> marks = std::make_shared<sfnn::gpusim::EventMarks>();
   std::shared_ptr<Capture> capture;
   cudaStream_t stream = nullptr;
 };
@@ -80,6 +83,7 @@ cudaError_t invalidate_where(Condition condition, cudaError_t error) {
 
 // To wait for work that is only written down is an error in every mode.
 cudaError_t wait_for(const std::shared_ptr<Capture>& capture) {
+  ++Simulator::get().calls.waits;
   if (!capture) return Simulator::get().sticky();
   capture->valid = false;
   return Simulator::get().fail(cudaErrorStreamCaptureUnsupported);
@@ -97,8 +101,16 @@ cudaError_t submit(cudaStream_t stream, NodeKind kind, std::function<void()> wor
   if (is_default(stream)) {
     const auto waits = [](const Capture& c) { return c.from_blocking_stream; };
     if (const auto e = invalidate_where(waits, cudaErrorStreamCaptureImplicit)) return e;
+    StreamQueue::drain_all();
+    return sim.guarded(work);
   }
-  return sim.guarded(work);
+  stream->queue.push(std::move(work));
+  return sim.sticky();
+}
+
+void finish(cudaStream_t stream) {
+  const auto guard = Simulator::get().lock();
+  is_default(stream) ? StreamQueue::drain_all() : stream->queue.drain();
 }
 
 cudaError_t forbid_while_capturing() {
@@ -111,6 +123,7 @@ cudaError_t forbid_while_capturing() {
 using sfnn::gpusim::capture_of;
 using sfnn::gpusim::forbid_while_capturing;
 using sfnn::gpusim::is_default;
+using sfnn::gpusim::StreamQueue;
 using sfnn::gpusim::submit;
 
 extern "C" {
@@ -134,14 +147,19 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
 cudaError_t cudaStreamDestroy(cudaStream_t s) {
   if (is_default(s)) return Simulator::get().fail(cudaErrorInvalidResourceHandle);
   if (s->capture) s->capture->members.erase(s);
+  s->queue.drain();
   delete s;
   return cudaSuccess;
 }
-cudaError_t cudaStreamSynchronize(cudaStream_t s) { return sfnn::gpusim::wait_for(capture_of(s)); }
+cudaError_t cudaStreamSynchronize(cudaStream_t s) {
+  sfnn::gpusim::finish(s);
+  return sfnn::gpusim::wait_for(capture_of(s));
+}
 cudaError_t cudaStreamQuery(cudaStream_t s) { return cudaStreamSynchronize(s); }
 cudaError_t cudaDeviceSynchronize() {
   if (const auto e = forbid_while_capturing()) return e;
-  return Simulator::get().sticky();
+  sfnn::gpusim::finish(nullptr);
+  return sfnn::gpusim::wait_for(nullptr);
 }
 cudaError_t cudaLaunchHostFunc(cudaStream_t s, cudaHostFn_t f, void* data) {
   return submit(s, sfnn::gpusim::NodeKind::kHost, [=] { f(data); });
@@ -161,12 +179,16 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s) {
   e->stream = s;
   e->recorded = true;
   e->time = std::chrono::steady_clock::now();
+  if (!e->capture && !is_default(s)) s->queue.push_record(e->marks);
   return Simulator::get().sticky();
 }
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t e, cudaStream_t s, unsigned) {
   return cudaEventRecord(e, s);
 }
-cudaError_t cudaEventSynchronize(cudaEvent_t e) { return sfnn::gpusim::wait_for(e->capture); }
+cudaError_t cudaEventSynchronize(cudaEvent_t e) {
+  StreamQueue::reach(*e->marks);
+  return sfnn::gpusim::wait_for(e->capture);
+}
 cudaError_t cudaEventQuery(cudaEvent_t e) { return cudaEventSynchronize(e); }
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t from, cudaEvent_t to) {
   if (!from->recorded || !to->recorded)
@@ -177,7 +199,14 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t from, cudaEvent_t to) {
 // An event of a capturing stream draws the waiting stream into the capture; waiting the other way
 // round brings it back.
 cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned) {
-  if (!e->capture) return Simulator::get().sticky();
+  if (!e->capture) {
+    if (const auto capture = capture_of(s); capture && e->recorded) {
+      capture->valid = false;
+      return Simulator::get().fail(cudaErrorStreamCaptureIsolation);
+    }
+    if (!is_default(s)) s->queue.push_wait(e->marks);
+    return Simulator::get().sticky();
+  }
   if (is_default(s)) return Simulator::get().fail(cudaErrorStreamCaptureImplicit);
   if (!s->capture) {
     s->capture = e->capture;
