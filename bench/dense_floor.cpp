@@ -42,10 +42,4 @@ void DenseFloor::run(int threads) {
   openblas_set_num_threads(1);  // as the backend wants it
 }
 
-double DenseFloor::gflop() const {
-  double sum = 0;
-  for (const Product& p : products_) sum += 2e-9 * p.rows * double(p.cols) * p.inner;
-  return sum;
-}
-
 }  // namespace sfnn::bench

@@ -14,7 +14,6 @@ class DenseFloor {
  public:
   explicit DenseFloor(const Workload&);
   void run(int threads);  // all products once
-  double gflop() const;
 
  private:
   struct Product {

@@ -49,8 +49,8 @@ void Pass::backward_layer(std::int64_t l, const float* params, const float* base
   const bool path = info(options_.estimator).kind == EstimatorKind::path;
   if (path && !g.data) return;
   const Flow flow_s = backward_s(l, params, baseline, C_hat, g, flow_d, part);
-  // A score unit's gradient never flows into sampled units, but always into deterministic ones.
-  if (path || !reads_bits(l)) flows_.push_back(flow_s);
+  // A score unit's gradient reaches deterministic units, and no sampled ones: they ask for none.
+  flows_.push_back(flow_s);
 }
 
 // Deterministic units: plain back-propagation, whatever the estimator.
