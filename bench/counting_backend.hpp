@@ -49,6 +49,7 @@ class CountingBackend final : public Backend {
   void upload(std::span<const std::byte>, std::byte*) override {}
   void download(const std::byte* from, std::span<std::byte> to) override;  // zeros
   const std::byte* stage(std::span<const std::byte> from, Buffer&) override { return from.data(); }
+  std::size_t free_memory() const override { return std::size_t(-1); }
   std::size_t bits_bytes(std::int64_t rows, std::int64_t cols) const override;
   void upload_bits(std::span<const std::uint8_t>, Bits) override {}
   void download_bits(ConstBits from, std::span<std::uint8_t> to) override;  // zeros

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "cuda/check.hpp"
 #include "cuda/nvtx.hpp"
+#include "cuda/row_feed.hpp"
 #include "cuda/step_graph.hpp"
 #include "kernels/column_splits.hpp"
 
@@ -30,12 +30,6 @@ Queue make_queue(int device, const Stream& stream) {
 Stream make_stream_on(int device) {
   SFNN_CUDA_CHECK(cudaSetDevice(device));
   return make_stream();
-}
-
-std::size_t free_device_memory() {
-  std::size_t free = 0, total = 0;
-  SFNN_CUDA_CHECK(cudaMemGetInfo(&free, &total));
-  return free;
 }
 
 }  // namespace
@@ -72,7 +66,7 @@ std::byte* CudaBackend::allocate(std::size_t bytes) {
 }
 
 void CudaBackend::release(std::byte* data, std::size_t) noexcept {
-  if (pinned_.erase(data) == 0) static_cast<void>(cudaFree(data));
+  static_cast<void>(cudaFree(data));
 }
 
 // The source may be gone as soon as we return.
@@ -91,17 +85,25 @@ void CudaBackend::download(const std::byte* from, std::span<std::byte> to) {
 }
 
 const std::byte* CudaBackend::stage(std::span<const std::byte> from, Buffer& copy) {
-  if (from.size() <= free_device_memory() / 2) {
-    copy = Buffer(*this, from.size());
-    upload(from, copy.data());
-    return copy.data();
-  }
-  PinnedMemory memory = make_pinned_memory(from.size());
-  std::memcpy(memory.get(), from.data(), from.size());
-  const std::byte* data = memory.get();
-  pinned_.emplace(data, std::move(memory));
-  copy = Buffer::adopt(*this, const_cast<std::byte*>(data), from.size());
-  return data;
+  copy = Buffer(*this, from.size());
+  upload(from, copy.data());
+  return copy.data();
+}
+
+std::unique_ptr<RowFeed> CudaBackend::make_feed(const HostRows& rows, std::int64_t height) {
+  if (rows.bytes() <= free_memory() / 2) return nullptr;
+  return std::make_unique<CudaRowFeed>(rows, height, queue_.stream);
+}
+
+std::size_t CudaBackend::staged_bytes(const HostRows& rows, std::int64_t height) const {
+  if (rows.bytes() <= free_memory() / 2) return rows.bytes();
+  return CudaRowFeed::device_bytes(rows, height);
+}
+
+std::size_t CudaBackend::free_memory() const {
+  std::size_t free = 0, total = 0;
+  SFNN_CUDA_CHECK(cudaMemGetInfo(&free, &total));
+  return free;
 }
 
 std::size_t CudaBackend::unit_bytes() const {
@@ -142,14 +144,17 @@ void CudaBackend::synchronize() { SFNN_CUDA_CHECK(cudaStreamSynchronize(queue_.s
 Tiling CudaBackend::choose_tiling(const StepShape& shape) const {
   // Activations, gradients, and the operands that a product wants in another form: at most three
   // times the activations. Parameters, velocity and gradient come on top.
-  const double bytes_per_example = 3.0 * sizeof(float) * double(shape.M * shape.row_floats);
-  const double room =
-      0.9 * double(free_device_memory()) - 3.0 * sizeof(float) * double(shape.parameters);
+  const double bytes_per_example =
+      3.0 * sizeof(float) * double(shape.M * shape.row_floats) + double(shape.example_bytes);
+  const double room = 0.9 * double(free_memory()) - double(shape.other_bytes) -
+                      3.0 * sizeof(float) * double(shape.parameters);
   const double fits = room / std::max(1.0, bytes_per_example);
   constexpr double kRowsEnough = 1 << 17;  // products of more rows run no faster
   const double enough = kRowsEnough / double(shape.M);
-  const double tile = std::clamp(std::min(fits, enough), 1.0, std::max(1.0, double(shape.batch)));
-  return {.tile = std::int64_t(tile), .parts = 1};
+  const double wanted = std::clamp(enough, 1.0, std::max(1.0, double(shape.batch)));
+  return {.tile = std::int64_t(std::clamp(fits, 1.0, wanted)),
+          .parts = 1,
+          .short_of_memory = fits < wanted};
 }
 
 void CudaBackend::for_each(std::int64_t items, FunctionRef<void(std::int64_t, int)> fn) {

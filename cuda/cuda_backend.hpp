@@ -2,7 +2,6 @@
 // of its own.
 #pragma once
 
-#include <map>
 #include <memory>
 
 #include "cuda/blas.hpp"
@@ -28,9 +27,11 @@ class CudaBackend final : public Backend {
   void release(std::byte* data, std::size_t bytes) noexcept override;
   void upload(std::span<const std::byte> from, std::byte* to) override;
   void download(const std::byte* from, std::span<std::byte> to) override;
-  // On the device where it fits. Else in page-locked host memory, which the device reads over the
-  // bus: `gather` reads each example once an epoch, so nothing crosses the bus twice.
   const std::byte* stage(std::span<const std::byte> from, Buffer& copy) override;
+  // For rows that would take more than half of what is free.
+  std::unique_ptr<RowFeed> make_feed(const HostRows&, std::int64_t height) override;
+  std::size_t staged_bytes(const HostRows&, std::int64_t height) const override;
+  std::size_t free_memory() const override;
   std::size_t bits_bytes(std::int64_t rows, std::int64_t cols) const override;
   void upload_bits(std::span<const std::uint8_t> from, Bits to) override;
   void download_bits(ConstBits from, std::span<std::uint8_t> to) override;
@@ -93,7 +94,6 @@ class CudaBackend final : public Backend {
   Queue queue_;
   Blas blas_;
   DeviceMemory clock_;
-  std::map<const std::byte*, PinnedMemory> pinned_;  // data sets that do not fit on the device
 
   Scratch column_sums_{scratch_moves_};  // of the splits of a column sum
   Scratch gathered_{scratch_moves_};     // the rows of a compacted operand

@@ -51,6 +51,13 @@ inline Event make_event() {
   return Event(event);
 }
 
+// An event that orders streams and keeps no time, which is cheaper.
+inline Event make_mark() {
+  cudaEvent_t event = nullptr;
+  SFNN_CUDA_CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+  return Event(event);
+}
+
 inline BlasHandle make_blas_handle() {
   cublasHandle_t handle = nullptr;
   SFNN_BLAS_CHECK(cublasCreate(&handle));

@@ -62,6 +62,13 @@ struct GatherArgs {
   float noise = 0;              // standard deviation of Gaussian noise added to the value
   Draw noise_draw;
   Matrix out;  // [N, cols]
+  // Where in `data` the tile's first example lies, if data holds a window of examples in the order
+  // in which they are asked for (see RowFeed); -1: data holds all of them, each in its own row.
+  std::int64_t place = -1;
+
+  SFNN_HD std::int64_t stored_row(std::int64_t n, std::int64_t row) const {
+    return place < 0 ? row : place + n;
+  }
 };
 
 // s = (u <= sigma(a + b)), u drawn by (example, particle, unit).

@@ -16,8 +16,9 @@ __global__ void __launch_bounds__(kThreads, kMinBlocks)
   for (std::int64_t n = first_row(); n < p.tile.N; n += row_stride()) {
     const std::int64_t position = clock->first + p.tile.first + n;
     const std::int64_t row = p.order ? p.order[position] : position;
+    const std::int64_t start = p.stored_row(n, row) * p.data.cols;
     for (std::int64_t i = lane_of_thread(); i < p.data.cols; i += kWarp) {
-      p.out.row(n)[i] = gather_at(p.data.data, is_u8, p.data.scale, row, p.data.cols, i, p.binarize,
+      p.out.row(n)[i] = gather_at(p.data.data, is_u8, p.data.scale, start + i, row, i, p.binarize,
                                   binarize, p.mean, p.noise, noise);
     }
   }

@@ -20,11 +20,11 @@ SFNN_HD float normal_at(const DrawKey& key, std::uint32_t example, std::int64_t 
   return radius * ((unit & 1) ? std::sin(angle) : std::cos(angle));
 }
 
-SFNN_HD float gather_at(const std::byte* data, bool is_u8, float scale, std::int64_t row,
-                        std::int64_t cols, std::int64_t i, bool binarize,
+// e: where in data the value is stored; row, i: which of the whole data set it is.
+SFNN_HD float gather_at(const std::byte* data, bool is_u8, float scale, std::int64_t e,
+                        std::int64_t row, std::int64_t i, bool binarize,
                         const DrawKey& binarize_key, const float* mean, float noise,
                         const DrawKey& noise_key) {
-  const std::int64_t e = row * cols + i;
   float value = scale * (is_u8 ? float(reinterpret_cast<const std::uint8_t*>(data)[e])
                                : reinterpret_cast<const float*>(data)[e]);
   if (binarize) value = uniform(binarize_key, std::uint32_t(row), 0, i) <= value ? 1.0f : 0.0f;

@@ -274,5 +274,25 @@ TEST(Schedule, RisesThenFallsToZero) {
   EXPECT_DOUBLE_EQ(flat.rate(1), 0.5);
 }
 
+TEST(TrainPlan, IsWhatTheTrainerTakes) {
+  for (const Case& c : cases()) {
+    SCOPED_TRACE(c.name);
+    const auto backend = cpu(2);
+    const DataSet data = small_data(50, c.spec.D_in, c.spec.D_out, c.spec.output);
+    const TrainPlan plan = plan_training(*backend, c.spec, c.options, data);
+    const Trainer trainer(*backend, c.spec, c.options, data);
+    EXPECT_EQ(plan.workspace_bytes, trainer.workspace_bytes());
+    EXPECT_EQ(plan.data_bytes, 0u);  // the CPU reads the examples where they are
+    EXPECT_EQ(plan.schedule.total_steps, trainer.total_steps());
+  }
+}
+
+TEST(TrainPlan, TakesNothing) {
+  const NetworkSpec huge = network(7, {"400000s", "400000s"}, 5, Output::bernoulli);
+  const auto backend = cpu();
+  const TrainPlan plan = plan_training(*backend, huge, {}, small_data(50, 7, 5, Output::bernoulli));
+  EXPECT_GT(plan.bytes(), std::size_t(3) * 4 * 400000 * 400000);  // weights, velocity, gradient
+}
+
 }  // namespace
 }  // namespace sfnn

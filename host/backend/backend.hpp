@@ -29,12 +29,6 @@ class Buffer {
  public:
   Buffer() = default;
   Buffer(Backend& backend, std::size_t bytes);
-  // Takes over memory that the backend knows how to release.
-  static Buffer adopt(Backend& backend, std::byte* data, std::size_t bytes) {
-    Buffer buffer;
-    buffer.backend_ = &backend, buffer.data_ = data, buffer.bytes_ = bytes;
-    return buffer;
-  }
   Buffer(Buffer&& other) noexcept { swap(other); }
   Buffer& operator=(Buffer&& other) noexcept {
     swap(other);
@@ -62,8 +56,9 @@ enum class Write { set, add };
 
 // How a step is cut up. Never a matter of how many threads there are: it decides the order of sums.
 struct Tiling {
-  std::int64_t tile = 0;   // examples
-  std::int64_t parts = 1;  // accumulators; each takes a run of consecutive tiles
+  std::int64_t tile = 0;         // examples
+  std::int64_t parts = 1;        // accumulators; each takes a run of consecutive tiles
+  bool short_of_memory = false;  // a larger tile would have been taken, had it fitted
 };
 
 // What a step needs to know of the network to choose a tiling.
@@ -71,6 +66,35 @@ struct StepShape {
   std::int64_t batch = 0, M = 1;
   std::int64_t row_floats = 0;  // floats a particle's activations take
   std::int64_t parameters = 0;
+  // Besides: what an example takes once for all its particles, and what all take together.
+  std::size_t example_bytes = 0, other_bytes = 0;
+};
+
+// A data set in host memory, x and y row by row.
+struct HostRows {
+  std::span<const std::byte> x, y;
+  std::int64_t count = 0;
+
+  std::size_t x_row() const { return count ? x.size() / std::size_t(count) : 0; }  // bytes
+  std::size_t y_row() const { return count ? y.size() / std::size_t(count) : 0; }
+  std::size_t bytes() const { return x.size() + y.size(); }
+};
+
+// A data set that does not fit on the device. It comes in windows of `height` rows; two slots of
+// device memory take turns, so that a window comes in while the one before it is read.
+class RowFeed {
+ public:
+  struct Window {
+    const std::byte *x = nullptr, *y = nullptr;  // [rows of the window] each
+  };
+  virtual ~RowFeed() = default;
+  // Window w holds rows order[w * height], order[w * height + 1], ...; before the first call, the
+  // rows as they are stored. order: [count], in the backend's memory.
+  virtual void reorder(const std::int32_t* order) = 0;
+  // Ops called from here to `close` may read the window; window w is always in slot w % 2. The next
+  // window begins to come in. Neither call waits, nor may it be part of a recorded step.
+  virtual Window open(std::int64_t window) = 0;
+  virtual void close() = 0;
 };
 
 // Runs a step's ops. A backend that can record them replays the recording instead; a recording
@@ -100,6 +124,18 @@ class Backend {
   // Read-only memory for a data set: the span itself where the device can read it, else a copy held
   // by `copy`.
   virtual const std::byte* stage(std::span<const std::byte> from, Buffer& copy) = 0;
+  // What stands in for `stage` where the rows do not fit; null where they do. The rows must outlive
+  // it.
+  virtual std::unique_ptr<RowFeed> make_feed(const HostRows&, std::int64_t height) {
+    static_cast<void>(height);
+    return nullptr;
+  }
+  // How much of the backend's memory the rows will take, staged or fed.
+  virtual std::size_t staged_bytes(const HostRows&, std::int64_t height) const {
+    static_cast<void>(height);
+    return 0;
+  }
+  virtual std::size_t free_memory() const = 0;  // bytes, about
   virtual std::size_t bits_bytes(std::int64_t rows, std::int64_t cols) const = 0;
   virtual void upload_bits(std::span<const std::uint8_t> from,
                            Bits to) = 0;  // [rows * cols], each 0 or 1

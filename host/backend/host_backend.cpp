@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -44,6 +47,14 @@ void HostBackend::download(const std::byte* from, std::span<std::byte> to) {
 
 const std::byte* HostBackend::stage(std::span<const std::byte> from, Buffer&) {
   return from.data();
+}
+
+std::size_t HostBackend::free_memory() const {
+  std::ifstream in("/proc/meminfo");
+  std::string key;
+  for (std::size_t kilobytes = 0; in >> key >> kilobytes; in.ignore(80, '\n'))
+    if (key == "MemAvailable:") return 1024 * kilobytes;
+  return std::numeric_limits<std::size_t>::max();  // the system does not say
 }
 
 void HostBackend::fill_zero(std::byte* data, std::size_t bytes) {

@@ -16,6 +16,7 @@ class HostBackend : public Backend {
   void upload(std::span<const std::byte> from, std::byte* to) override;
   void download(const std::byte* from, std::span<std::byte> to) override;
   const std::byte* stage(std::span<const std::byte> from, Buffer& copy) override;
+  std::size_t free_memory() const override;  // what the system could give without swapping
   void fill_zero(std::byte* data, std::size_t bytes) override;
   void synchronize() override {}
 

@@ -85,12 +85,12 @@ std::vector<LayerActivity> hidden_activity(Backend& backend, const NetworkSpec& 
     if (spec.hidden[l].trains_s()) sums.emplace_back(backend, layout.hidden[l].b_s, params, l);
   }
   if (sums.empty()) return {};
-  const StagedData data(backend, examples, x_mean);
+  const StagedData data(backend, examples, x_mean, kTile);
   Pass pass(backend, spec, {.seed = options.seed, .backward = false}, kTile, options.particles);
   backend.set_clock({.step = kEvaluationStep});
   for (std::int64_t first = 0; first < count; first += kTile) {
     const Tile tile{.first = first, .N = std::min(kTile, count - first), .M = options.particles};
-    data.gather(backend, tile, nullptr, {}, pass);
+    data.gather(backend, tile, {}, pass);
     pass.forward(tile, params);
     for (LayerSums& layer : sums) layer.add(backend, pass.a_s(layer.layer()));
   }

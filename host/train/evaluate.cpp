@@ -99,7 +99,7 @@ void evaluate_tile(Backend& backend, const NetworkSpec& spec, const float* param
                    const Examples& examples, const StagedData& data, Tile tile, std::int64_t M,
                    bool predict, Lane& lane, Sums& sums) {
   RunningCriterion criterion(tile.N);
-  data.gather(backend, tile, nullptr, {}, lane.pass);
+  data.gather(backend, tile, {}, lane.pass);
   if (predict) backend.fill_zero(lane.mean.data(), lane.mean.bytes());
   const std::int64_t chunk = chunk_of(M);
   for (std::int64_t m = 0; m < M; m += chunk) {
@@ -154,16 +154,18 @@ Evaluation evaluate(Backend& backend, const NetworkSpec& spec, const float* para
   if (examples.count == 0) throw ConfigError("there are no examples to evaluate on");
   if (options.particles < 1) throw ConfigError("eval.particles must be at least 1");
   const std::int64_t M = spec.samples() ? options.particles : 1, chunk = chunk_of(M);
-  const std::int64_t tile_size = backend
-                                     .choose_tiling({.batch = examples.count,
-                                                     .M = chunk,
-                                                     .row_floats = Pass::row_floats(spec),
-                                                     .parameters = ParamLayout(spec).size})
-                                     .tile;
+  const StepShape shape{
+      .batch = examples.count,
+      .M = chunk,
+      .row_floats = Pass::row_floats(spec),
+      .parameters = ParamLayout(spec).size,
+      .example_bytes = StagedData::pass_bytes(examples) + StagedData::window_bytes(examples),
+      .other_bytes = StagedData::bytes(backend, examples, /*height=*/1)};
+  const std::int64_t tile_size = backend.choose_tiling(shape).tile;
   const std::int64_t tiles = (examples.count + tile_size - 1) / tile_size;
   const std::int64_t parts = std::min(tiles, kParts);
   const bool predict = options.predict && spec.output != Output::bernoulli;
-  const StagedData data(backend, examples, x_mean);
+  const StagedData data(backend, examples, x_mean, tile_size);
   std::vector<std::unique_ptr<Lane>> lanes;
   for (std::int64_t lane = 0; lane < std::min<std::int64_t>(backend.lanes(), parts); ++lane) {
     lanes.push_back(std::make_unique<Lane>(backend, spec,
@@ -187,7 +189,7 @@ std::vector<float> sample_outputs(Backend& backend, const NetworkSpec& spec, con
                                   const Examples& examples, std::span<const float> x_mean,
                                   std::span<const std::int32_t> rows, std::int64_t M,
                                   std::uint64_t seed) {
-  const StagedData data(backend, examples, x_mean);
+  const StagedData data(backend, examples, x_mean, /*height=*/1);
   Pass pass(backend, spec, {.seed = seed, .backward = false}, 1, spec.samples() ? M : 1);
   backend.set_clock({.step = kEvaluationStep});
   const ParamLayout layout(spec);
@@ -197,7 +199,7 @@ std::vector<float> sample_outputs(Backend& backend, const NetworkSpec& spec, con
   std::vector<float> outputs;
   for (std::int32_t row : rows) {
     const Tile tile{.first = row, .N = 1, .M = spec.samples() ? M : 1};
-    data.gather(backend, tile, nullptr, {}, pass);
+    data.gather(backend, tile, {}, pass);
     pass.forward(tile, params);
     o.resize(tile.rows() * spec.D_out);
     backend.download(reinterpret_cast<const std::byte*>(pass.output(params).o.data),

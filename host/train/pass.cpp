@@ -104,6 +104,11 @@ std::size_t Pass::lay_out(std::byte* base, std::int64_t max_examples, std::int64
   return carver.used();
 }
 
+std::size_t Pass::bytes(Backend& backend, const NetworkSpec& spec, const PassOptions& options,
+                        std::int64_t max_examples, std::int64_t M) {
+  return Pass(backend, spec, options, /*max_examples=*/0, M).lay_out(nullptr, max_examples, M);
+}
+
 std::int64_t Pass::row_floats(const NetworkSpec& spec) {
   std::int64_t floats = 2 * spec.D_out;
   for (const LayerSpec& layer : spec.hidden) floats += 2 * (layer.n_s + layer.n_d);

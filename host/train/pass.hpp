@@ -66,6 +66,9 @@ class Pass {
   Bits s(std::int64_t l) const { return layers_[l].s.top(tile_.rows()); }
 
   std::size_t workspace_bytes() const { return workspace_.bytes(); }
+  // The same of a pass that has not been made.
+  static std::size_t bytes(Backend&, const NetworkSpec&, const PassOptions&,
+                           std::int64_t max_examples, std::int64_t M);
   // Floats that one particle's row takes: what a tile's size is chosen by.
   static std::int64_t row_floats(const NetworkSpec&);
 

@@ -58,7 +58,7 @@ std::vector<float> mean_outputs(Backend& backend, const NetworkSpec& spec, const
   const std::int64_t M = spec.samples() ? options.particles : 1, chunk = std::min(M, kChunk);
   const std::int64_t tile_size = std::max<std::int64_t>(1, kRows / chunk);
   const std::int64_t tiles = (examples.count + tile_size - 1) / tile_size;
-  const StagedData data(backend, examples, x_mean);
+  const StagedData data(backend, examples, x_mean, tile_size);
   std::vector<std::unique_ptr<Lane>> lanes;
   for (std::int64_t lane = 0; lane < std::min<std::int64_t>(backend.lanes(), tiles); ++lane)
     lanes.push_back(std::make_unique<Lane>(backend, spec, options.seed, tile_size, chunk));
@@ -68,7 +68,7 @@ std::vector<float> mean_outputs(Backend& backend, const NetworkSpec& spec, const
     auto& [pass, sum] = *lanes[lane];
     Tile tile{.first = t * tile_size};
     tile.N = std::min(tile_size, examples.count - tile.first);
-    data.gather(backend, tile, nullptr, {}, pass);
+    data.gather(backend, tile, {}, pass);
     backend.fill_zero(sum.data(), sum.bytes());
     for (std::int64_t m = 0; m < M; m += chunk) {
       tile.first_particle = m;

@@ -1,6 +1,11 @@
-// Examples in memory that a backend can read, and how a tile of them becomes x and y of a pass.
+// Examples where a backend can read them, and how a tile of them becomes x and y of a pass.
+//
+// Where they do not fit into the backend's memory they come in windows of `height` examples (see
+// RowFeed). Training opens a window a step; a tile that is gathered outside of a step must lie in
+// one window.
 #pragma once
 
+#include <memory>
 #include <span>
 
 #include "host/backend/backend.hpp"
@@ -13,7 +18,12 @@ class StagedData {
  public:
   // `examples` must outlive this: on the CPU they are read where they are. mean: taken off x; may
   // be empty.
-  StagedData(Backend&, const Examples& examples, std::span<const float> mean);
+  StagedData(Backend&, const Examples& examples, std::span<const float> mean, std::int64_t height);
+  // What it will take of the backend's memory.
+  static std::size_t bytes(const Backend&, const Examples&, std::int64_t height);
+  // What an example takes in a pass, and in the windows of a data set that streams.
+  static std::size_t pass_bytes(const Examples&);
+  static std::size_t window_bytes(const Examples&);
 
   struct Randomness {
     bool binarize = false;        // draw the bits of x and y anew
@@ -24,12 +34,23 @@ class StagedData {
 
   std::int64_t count() const { return count_; }
   std::int64_t x_cols() const { return x_.cols; }
-  void gather(Backend&, const Tile&, const std::int32_t* order, const Randomness&, Pass&) const;
+
+  // Steps see the examples in this order from here on. [count], in the backend's memory.
+  void reorder(const std::int32_t* order);
+  // The step that the ops up to `end_step` belong to; neither is part of what is recorded. Returns
+  // which memory its ops read, 0 or 1: a recording of one is not good for the other.
+  int begin_step(std::int64_t step_of_epoch);
+  void end_step();
+
+  void gather(Backend&, const Tile&, const Randomness&, Pass&) const;
 
  private:
-  std::int64_t count_;
+  std::int64_t count_, height_;
+  const std::int32_t* order_ = nullptr;
   Buffer x_copy_, y_copy_, mean_;
   DataColumns x_, y_;
+  std::unique_ptr<RowFeed> feed_;  // null: all of it is there
+  bool in_step_ = false;
 };
 
 }  // namespace sfnn

@@ -11,9 +11,9 @@
 #include "host/data/dataset.hpp"
 #include "host/model/network.hpp"
 #include "host/train/pass.hpp"
-#include "host/train/schedule.hpp"
 #include "host/train/staged_data.hpp"
 #include "host/train/train_options.hpp"
+#include "host/train/train_plan.hpp"
 
 namespace sfnn {
 
@@ -33,9 +33,9 @@ class Trainer {
   void train_step();
 
   std::int64_t step() const { return step_; }  // steps done
-  std::int64_t steps_per_epoch() const { return steps_per_epoch_; }
-  std::int64_t total_steps() const { return schedule_.total_steps; }
-  double learning_rate(std::int64_t step) const { return schedule_.rate(step); }
+  std::int64_t steps_per_epoch() const { return plan_.steps_per_epoch; }
+  std::int64_t total_steps() const { return plan_.schedule.total_steps; }
+  double learning_rate(std::int64_t step) const { return plan_.schedule.rate(step); }
 
   struct EpochMeans {
     double C_hat = 0, effective_particles = 0;
@@ -48,9 +48,10 @@ class Trainer {
   void restore(const TrainerState&);        // throws DataError where sizes differ
   void set_params(std::span<const float>);  // other weights to start from
 
-  const Tiling& tiling() const { return tiling_; }
-  std::int64_t particles() const { return M_; }
-  std::size_t workspace_bytes() const;  // of all lanes
+  const TrainPlan& plan() const { return plan_; }
+  const Tiling& tiling() const { return plan_.tiling; }
+  std::int64_t particles() const { return plan_.M; }
+  std::size_t workspace_bytes() const;  // what the plan said
 
  private:
   void begin_epoch();
@@ -58,14 +59,11 @@ class Trainer {
   void train_tile(const Tile&, int lane, float* part);
 
   Backend& backend_;
-  NetworkSpec spec_;
   TrainOptions options_;
+  TrainPlan plan_;
   PartLayout part_layout_;
   StagedData data_;
   StagedData::Randomness randomness_;
-  std::int64_t M_, steps_per_epoch_;
-  Schedule schedule_;
-  Tiling tiling_;
   std::vector<std::unique_ptr<Pass>> passes_;  // one a lane
   std::unique_ptr<StepRunner> runner_;
   Buffer params_, velocity_, baseline_, parts_, C_hat_, ess_, sums_, order_;

@@ -8,6 +8,7 @@
 #include "tests/support/backends.hpp"
 #include "tests/support/networks.hpp"
 #include "tests/support/run_pass.hpp"
+#include "tests/support/small_data.hpp"
 
 namespace sfnn {
 namespace {
@@ -45,24 +46,22 @@ TEST_F(SmallDevice, TakesALargeBatchInTiles) {
   EXPECT_EQ(backend->choose_tiling(huge).tile, (1 << 17) / 100);  // more would gain nothing
 }
 
-// What does not fit on the device is read from page-locked memory: the examples are the same.
-TEST_F(SmallDevice, ReadsALargeDataSetFromTheHost) {
-  gpusim::set_device_memory(48 * kMiB);
+// The tiles are not only small: with them a step fits.
+TEST_F(SmallDevice, TrainsInTilesThatFit) {
   const auto backend = make_test_backend("cuda_fp32");
-  const std::int64_t rows = 3000, cols = 4096;  // 12 MB of 16 MB
-  std::vector<std::uint8_t> data(rows * cols);
-  for (std::size_t e = 0; e < data.size(); ++e) data[e] = std::uint8_t(e * 31 / 7);
-  Buffer copy;
-  const std::byte* staged = backend->stage(std::as_bytes(std::span(data)), copy);
-  EXPECT_EQ(staged, copy.data());
-  Buffer out(*backend, 2 * cols * sizeof(float));
-  backend->set_clock({.first = 2000});
-  backend->gather({.data = {staged, DataColumns::Type::u8, rows, cols, 1},
-                   .tile = {.N = 2},
-                   .out = {out.floats(), 2, cols}});
-  const auto gathered = download(*backend, out.floats(), 2 * cols);
-  for (std::int64_t e = 0; e < 2 * cols; ++e) ASSERT_EQ(gathered[e], float(data[2000 * cols + e]));
-  EXPECT_NO_THROW(Buffer(*backend, 10 * kMiB)) << "the device's own memory was taken";
+  const NetworkSpec spec = network(8, {"60s", "50s"}, 8, Output::bernoulli);
+  const DataSet data = small_data(200, 8, 8, Output::bernoulli);
+  const TrainOptions options{.particles = 10, .batch = 200, .epochs = 1, .drop_below = 0.0};
+  const std::size_t free = kMiB;
+  gpusim::set_device_memory((std::size_t(1) << 33) - backend->free_memory() + free);
+  const TrainPlan plan = plan_training(*backend, spec, options, data);
+  EXPECT_TRUE(plan.tiling.short_of_memory);
+  EXPECT_LT(plan.tiling.tile, 100);
+  EXPECT_LE(plan.bytes(), free);
+  Trainer trainer(*backend, spec, options, data);
+  EXPECT_EQ(trainer.workspace_bytes(), plan.workspace_bytes);
+  EXPECT_NO_THROW(trainer.train_step());
+  backend->synchronize();
 }
 
 }  // namespace

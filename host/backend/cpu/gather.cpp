@@ -77,7 +77,7 @@ void gather_rows(const GatherArgs& p, const DrawKey& binarize_key, const DrawKey
     for (std::int64_t first = 0; first < p.data.cols; first += kDrawChunk) {
       const std::int64_t count = std::min(kDrawChunk, p.data.cols - first);
       float* out = p.out.data + n * p.out.cols + first;
-      load_values(p.data, row, first, count, out);
+      load_values(p.data, p.stored_row(n, row), first, count, out);
       if (p.binarize) binarize(bit_draws, row, first, count, out);
       if (p.mean)
         for (std::int64_t i = 0; i < count; ++i) out[i] -= p.mean[first + i];

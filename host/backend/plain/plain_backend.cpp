@@ -69,10 +69,11 @@ void PlainBackend::gather(const GatherArgs& p) {
   for (std::int64_t n = 0; n < p.tile.N; ++n) {
     const std::int64_t position = clock().first + p.tile.first + n;
     const std::int64_t row = p.order ? p.order[position] : position;
+    const std::int64_t start = p.stored_row(n, row) * p.data.cols;
     for (std::int64_t i = 0; i < p.data.cols; ++i) {
       p.out.data[n * p.out.cols + i] =
-          gather_at(p.data.data, p.data.type == DataColumns::Type::u8, p.data.scale, row,
-                    p.data.cols, i, p.binarize, binarize, p.mean, p.noise, noise);
+          gather_at(p.data.data, p.data.type == DataColumns::Type::u8, p.data.scale, start + i, row,
+                    i, p.binarize, binarize, p.mean, p.noise, noise);
     }
   }
 }

@@ -1,0 +1,70 @@
+#include "host/train/train_plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "host/backend/error.hpp"
+#include "host/train/staged_data.hpp"
+#include "kernels/philox.hpp"
+
+namespace sfnn {
+namespace {
+
+void require(bool holds, const std::string& sentence) {
+  if (!holds) throw ConfigError(sentence);
+}
+
+Tiling tiling_of(const Backend& backend, const TrainPlan& plan, const NetworkSpec& spec,
+                 const Examples& examples, const Tiling& asked) {
+  Tiling tiling = backend.choose_tiling({.batch = plan.batch,
+                                         .M = plan.M,
+                                         .row_floats = Pass::row_floats(spec),
+                                         .parameters = ParamLayout(spec).size,
+                                         .example_bytes = StagedData::pass_bytes(examples),
+                                         .other_bytes = plan.data_bytes});
+  if (asked.tile > 0) {
+    tiling.tile = asked.tile;
+    tiling.short_of_memory = false;
+  }
+  if (asked.parts > 0) tiling.parts = asked.parts;
+  tiling.tile = std::min(tiling.tile, plan.batch);
+  tiling.parts = std::min(tiling.parts, (plan.batch + tiling.tile - 1) / tiling.tile);
+  return tiling;
+}
+
+}  // namespace
+
+TrainPlan plan_training(Backend& backend, const NetworkSpec& spec, const TrainOptions& options,
+                        const DataSet& data) {
+  validate(options, spec);
+  const std::int64_t count = data.train.count;
+  require(count > 0, "there are no training examples");
+  require(data.D_in == spec.D_in && data.D_out == spec.D_out,
+          "the data set does not fit the network");
+  TrainPlan plan{.batch = std::min(options.batch, count),
+                 .M = spec.samples() ? options.particles : 1,
+                 .steps_per_epoch = (count + options.batch - 1) / options.batch};
+  plan.schedule = {.max_rate = options.learning_rate,
+                   .warmup_steps = std::llround(options.warmup_epochs_or_default() *
+                                                double(plan.steps_per_epoch)),
+                   .total_steps = options.epochs * plan.steps_per_epoch};
+  require(plan.schedule.total_steps < kEvaluationStep, "train.epochs: more than 2^30 steps");
+  plan.pass = {.seed = options.seed,
+               .estimator = options.estimator,
+               .c = float(options.c_or_default(plan.M)),
+               .drop_below = float(options.drop_below_or_default(plan.M))};
+  plan.data_bytes = StagedData::bytes(backend, data.train, plan.batch);
+  plan.tiling = tiling_of(backend, plan, spec, data.train, options.tiling);
+  plan.lanes = int(std::min<std::int64_t>(backend.lanes(), plan.tiling.parts));
+
+  const PartLayout part(spec, options.estimator);
+  plan.workspace_bytes =
+      plan.lanes * Pass::bytes(backend, spec, plan.pass, plan.tiling.tile, plan.M) +
+      sizeof(float) * (2 * part.gradient_size + part.baseline_size +
+                       plan.tiling.parts * part.size() + 2 * plan.batch) +
+      sizeof(std::int32_t) * count;
+  return plan;
+}
+
+}  // namespace sfnn

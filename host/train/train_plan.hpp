@@ -1,0 +1,33 @@
+// What a training run will do and need, before any of it is taken.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "host/backend/backend.hpp"
+#include "host/data/dataset.hpp"
+#include "host/model/network.hpp"
+#include "host/train/pass.hpp"
+#include "host/train/schedule.hpp"
+#include "host/train/train_options.hpp"
+
+namespace sfnn {
+
+struct TrainPlan {
+  std::int64_t batch = 0,
+               M = 1;  // as they will be: no larger than the data, one where nothing draws
+  std::int64_t steps_per_epoch = 0;
+  Schedule schedule;
+  PassOptions pass;
+  Tiling tiling;
+  int lanes = 1;                    // passes side by side
+  std::size_t workspace_bytes = 0;  // parameters, their gradients, activations
+  std::size_t data_bytes = 0;       // of the training examples, in the backend's memory
+
+  std::size_t bytes() const { return workspace_bytes + data_bytes; }
+};
+
+// Throws ConfigError where the data does not fit the network or the options teach nothing.
+TrainPlan plan_training(Backend&, const NetworkSpec&, const TrainOptions&, const DataSet&);
+
+}  // namespace sfnn

@@ -1,0 +1,170 @@
+// A data set that does not fit on the device streams through two buffers, and nothing of the result
+// shows it. The simulator can make a device small, run a stream's work late or early, and count.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "host/train/evaluate.hpp"
+#include "host/train/trainer.hpp"
+#include "tests/gpusim/gpusim.hpp"
+#include "tests/support/backends.hpp"
+#include "tests/support/networks.hpp"
+#include "tests/support/random.hpp"
+
+namespace sfnn {
+namespace {
+
+using gpusim::StreamOrder;
+
+constexpr std::int64_t kInputs = 512, kBatch = 8;
+constexpr int kSteps = 28;  // beyond the first epoch's 26, the last of which has one example
+
+const NetworkSpec& spec() {
+  static const NetworkSpec spec = network(kInputs, {"4s", "3s"}, 5, Output::bernoulli);
+  return spec;
+}
+
+// 105 kB of grey pixels and real targets; all that a step needs besides is half as much.
+DataSet wide_data() {
+  const std::int64_t count = 25 * kBatch + 1;
+  Random random(3);
+  std::vector<std::uint8_t> x(count * kInputs);
+  for (auto& byte : x) byte = std::uint8_t(random.integer(0, 255));
+  std::vector<float> y(count * 5);
+  for (float& value : y) value = float(random.uniform());
+  DataSet data{.D_in = kInputs, .D_out = 5, .output = Output::bernoulli};
+  data.train = {.count = count, .x = {x, kInputs, 1 / 255.0f}, .y = {y, 5}};
+  data.binarize_train = true;  // drawn by the example's own number, wherever it lies
+  return data;
+}
+
+class RowFeedTest : public testing::Test {
+ protected:
+  ~RowFeedTest() override {
+    gpusim::set_stream_order(StreamOrder::kAtOnce);
+    gpusim::set_device_memory(kWholeDevice);
+  }
+  static void leave_free(const Backend& backend, std::size_t bytes) {
+    gpusim::set_device_memory(kWholeDevice);
+    gpusim::set_device_memory(kWholeDevice - backend.free_memory() + bytes);
+  }
+  static constexpr std::size_t kWholeDevice = std::size_t(1) << 33;
+  static constexpr std::size_t kTooSmall = 190000;
+
+  const DataSet data_ = wide_data();
+  const TrainOptions options_{.particles = 2, .batch = kBatch, .epochs = 2, .drop_below = 0.0};
+};
+
+TEST_F(RowFeedTest, AStreamedRunIsAResidentOneBitForBit) {
+  for (const bool graph : {false, true}) {
+    const auto backend = make_test_backend("cuda_fp32", graph);
+    const auto train = [&] {
+      Trainer trainer(*backend, spec(), options_, data_);
+      for (int step = 0; step < kSteps; ++step) trainer.train_step();
+      return trainer.state();
+    };
+    gpusim::clear_calls();
+    const TrainerState resident = train();
+    EXPECT_TRUE(gpusim::calls().uploads.empty());
+    leave_free(*backend, kTooSmall);
+    for (const StreamOrder order :
+         {StreamOrder::kAtOnce, StreamOrder::kLate, StreamOrder::kOthersFirst}) {
+      SCOPED_TRACE(testing::Message() << "graph " << graph << ", order " << int(order));
+      gpusim::set_stream_order(order);
+      gpusim::clear_calls();
+      const TrainerState streamed = train();
+      EXPECT_GT(gpusim::calls().uploads.size(), 25u);
+      EXPECT_EQ(streamed.params, resident.params);
+      EXPECT_EQ(streamed.velocity, resident.velocity);
+      EXPECT_EQ(streamed.C_hat_sum, resident.C_hat_sum);
+    }
+    gpusim::set_stream_order(StreamOrder::kAtOnce);
+    gpusim::set_device_memory(kWholeDevice);
+  }
+}
+
+// Step k finds its rows in slot k % 2 while those of step k + 1 go to the other.
+TEST_F(RowFeedTest, CopiesGoToTwoBuffersInTurn) {
+  const auto backend = make_test_backend("cuda_fp32", true);
+  leave_free(*backend, kTooSmall);
+  Trainer trainer(*backend, spec(), options_, data_);
+  gpusim::clear_calls();
+  for (std::size_t step = 0; step < 10; ++step) {
+    trainer.train_step();
+    EXPECT_EQ(gpusim::calls().uploads.size(), step + 2) << "one window ahead";
+  }
+  const auto& uploads = gpusim::calls().uploads;
+  std::set<std::uint64_t> places;
+  for (std::size_t k = 0; k < uploads.size(); ++k) {
+    places.insert(uploads[k].to);
+    EXPECT_EQ(uploads[k].to, uploads[k % 2].to);
+    EXPECT_GE(uploads[k].bytes, std::size_t(kBatch * kInputs));
+  }
+  EXPECT_EQ(places.size(), 2u);
+}
+
+// The step itself never waits, streamed or not; with compaction, for the number of rows left.
+TEST_F(RowFeedTest, AStepNeitherWaitsNorAllocates) {
+  for (const bool streamed : {false, true}) {
+    for (const bool graph : {false, true}) {
+      for (const double drop_below : {0.0, 1e-6}) {
+        SCOPED_TRACE(testing::Message() << streamed << graph << drop_below);
+        const auto backend = make_test_backend("cuda_fp32", graph);
+        if (streamed) leave_free(*backend, kTooSmall);
+        TrainOptions options = options_;
+        options.drop_below = drop_below;
+        Trainer trainer(*backend, spec(), options, data_);
+        for (int step = 0; step < 5; ++step) trainer.train_step();
+        gpusim::clear_calls();
+        for (int step = 0; step < 10; ++step) trainer.train_step();
+        EXPECT_EQ(gpusim::calls().waits, !graph && drop_below > 0 ? 10 : 0);
+        EXPECT_EQ(gpusim::calls().allocations, 0);
+        backend->synchronize();
+        gpusim::set_device_memory(kWholeDevice);
+      }
+    }
+  }
+}
+
+TEST_F(RowFeedTest, ResumingInTheMiddleOfAnEpochFindsItsRows) {
+  const auto backend = make_test_backend("cuda_fp32", true);
+  leave_free(*backend, kTooSmall);
+  TrainerState half, whole;
+  {
+    Trainer trainer(*backend, spec(), options_, data_);
+    for (int step = 0; step < 9; ++step) trainer.train_step();
+    half = trainer.state();
+    for (int step = 9; step < 14; ++step) trainer.train_step();
+    whole = trainer.state();
+  }
+  Trainer resumed(*backend, spec(), options_, data_);
+  resumed.restore(half);
+  while (resumed.step() < 14) resumed.train_step();
+  EXPECT_EQ(resumed.state().params, whole.params);
+}
+
+TEST_F(RowFeedTest, AStreamedEvaluationIsAResidentOne) {
+  const auto backend = make_test_backend("cuda_fp32");
+  const auto host = initial_params(spec(), 3, 2.0);
+  Buffer params(*backend, host.size() * sizeof(float));
+  backend->upload(std::as_bytes(std::span(host)), params.data());
+  const auto run = [&] {
+    return evaluate(*backend, spec(), params.floats(), data_.train, {}, {.particles = 3}).curve;
+  };
+  const auto samples = [&] {
+    const std::int32_t rows[] = {7, 3, 200};
+    return sample_outputs(*backend, spec(), params.floats(), data_.train, {}, rows, 2, 1);
+  };
+  const auto curve = run();
+  const auto drawn = samples();
+  leave_free(*backend, kTooSmall);
+  gpusim::set_stream_order(StreamOrder::kOthersFirst);
+  gpusim::clear_calls();
+  const auto streamed = run();
+  EXPECT_GT(gpusim::calls().uploads.size(), 1u);
+  for (std::size_t k = 0; k < curve.size(); ++k) EXPECT_NEAR(streamed[k], curve[k], 1e-9);
+  EXPECT_EQ(samples(), drawn);
+}
+
+}  // namespace
+}  // namespace sfnn
