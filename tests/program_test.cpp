@@ -176,6 +176,27 @@ TEST_F(Program, DryRunPrintsThePlanAndLeavesNothing) {
   EXPECT_FALSE(fs::exists(directory_ / "none"));
 }
 
+// A plan takes none of what it plans: it can be looked at on a machine that is too small for it.
+TEST_F(Program, APlanBeyondMemoryIsPrintedAndRefused) {
+  const Result result = run("train --dry-run --device cpu --set net.hidden=400000s,400000s");
+  EXPECT_EQ(result.code, 2) << result.out;
+  EXPECT_NE(result.out.find("parameters   160314"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("this run needs "), std::string::npos) << result.out;
+  const Result real = run("train --device cpu --set net.hidden=400000s,400000s --out none");
+  EXPECT_EQ(real.code, 2) << real.out;
+  EXPECT_NE(real.out.find("this run needs "), std::string::npos) << real.out;
+  EXPECT_FALSE(fs::exists(directory_ / "none"));
+}
+
+TEST_F(Program, AutoSaysInOneLineWhichDeviceItTook) {
+  const Result result = run("train --dry-run --quiet");
+  EXPECT_EQ(result.out.find("device cpu ("), std::string::npos) << "quiet";
+  const std::string out = run("train --dry-run").out;
+  const std::string line = out.substr(0, out.find('\n'));
+  EXPECT_EQ(line.rfind("device ", 0), 0u) << out;
+  EXPECT_NE(line.find("): "), std::string::npos) << out;  // and why
+}
+
 struct BadCall {
   const char* arguments;
   int code;

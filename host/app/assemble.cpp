@@ -15,8 +15,6 @@ bool is_deterministic(const NetworkSpec& spec) {
   return std::ranges::all_of(spec.hidden, [](const LayerSpec& layer) { return layer.n_s == 0; });
 }
 
-}  // namespace
-
 StepRange parse_step_range(const std::string& text) {
   StepRange range;
   if (text.empty()) return range;
@@ -28,6 +26,17 @@ StepRange parse_step_range(const std::string& text) {
       return range;
   }
   throw ConfigError(fmt::format("--profile-steps '{}': write it as 100:110", text));
+}
+
+}  // namespace
+
+StepRange profiled_steps_of(const MachineOptions& machine, std::int64_t total_steps) {
+  const StepRange range = parse_step_range(machine.profile_steps);
+  if (range.last > total_steps) {
+    throw ConfigError(fmt::format("--profile-steps {}: the run has {} steps", machine.profile_steps,
+                                  total_steps));
+  }
+  return range;
 }
 
 DataSet data_of(const Config& config, const MachineOptions& machine) {

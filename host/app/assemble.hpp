@@ -22,7 +22,8 @@ struct MachineOptions {
 struct StepRange {
   std::int64_t first = -1, last = -1;  // -1: never
 };
-StepRange parse_step_range(const std::string&);  // throws ConfigError
+// What machine.profile_steps says. Throws ConfigError where the run has no such steps.
+StepRange profiled_steps_of(const MachineOptions& machine, std::int64_t total_steps);
 
 DataSet data_of(const Config&, const MachineOptions&);
 NetworkSpec network_of(const Config&, const DataSet&);

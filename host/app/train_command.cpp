@@ -76,13 +76,31 @@ fs::path new_directory(const TrainCommand& command, const Config& config) {
 
 std::string megabytes(std::size_t bytes) { return fmt::format("{:.1f} MB", double(bytes) / 1e6); }
 
+// Memory is asked for piece by piece, and a system may grant what it does not have.
+void require_memory(const TrainPlan& plan, const Backend& backend) {
+  const std::size_t free = backend.free_memory();
+  if (plan.bytes() <= free) return;
+  throw ConfigError(
+      fmt::format("this run needs {} of memory and {} has {} free: use a smaller network, a "
+                  "smaller train.batch or fewer train.particles",
+                  megabytes(plan.bytes()), backend.describe(), megabytes(free)));
+}
+
+std::string tiling_note(const TrainPlan& plan) {
+  const std::int64_t tile = plan.tiling.tile, tiles = (plan.batch + tile - 1) / tile;
+  return fmt::format(
+      "a batch of {} examples x {} particles does not fit into the device's memory: a step takes "
+      "it in {} tiles of {} examples; parameters and workspace are {}",
+      plan.batch, plan.M, tiles, tile, megabytes(plan.workspace_bytes));
+}
+
 std::size_t bytes_of(const Columns& columns) {
   return std::visit([](const auto& values) { return std::as_bytes(std::span(values)).size(); },
                     columns.values);
 }
 
 void print_plan(const Config& config, const DataSet& data, const NetworkSpec& spec,
-                Trainer& trainer, const Backend& backend) {
+                const TrainPlan& plan, const Backend& backend) {
   std::size_t data_bytes = 0;
   for (const Examples* examples : {&data.train, &data.valid, &data.test}) {
     data_bytes += bytes_of(examples->x) + bytes_of(examples->y);
@@ -95,13 +113,16 @@ void print_plan(const Config& config, const DataSet& data, const NetworkSpec& sp
   fmt::print("data         {}: {} training, {} validation, {} test examples\n", data.name,
              data.train.count, data.valid.count, data.test.count);
   fmt::print("training     {}, M = {}, batch {}, {} epochs of {} steps, rate up to {}\n",
-             info(config.train.estimator).name, trainer.particles(), config.train.batch,
-             config.train.epochs, trainer.steps_per_epoch(), config.train.learning_rate);
+             info(config.train.estimator).name, plan.M, config.train.batch, config.train.epochs,
+             plan.steps_per_epoch, config.train.learning_rate);
   fmt::print("device       {}\n", backend.describe());
-  fmt::print("tiles        {} examples x {} particles, summed in {} parts\n", trainer.tiling().tile,
-             trainer.particles(), trainer.tiling().parts);
+  fmt::print("tiles        {} examples x {} particles, summed in {} parts\n", plan.tiling.tile,
+             plan.M, plan.tiling.parts);
   fmt::print("memory       data {}, parameters and workspace {}\n", megabytes(data_bytes),
-             megabytes(trainer.workspace_bytes()));
+             megabytes(plan.workspace_bytes));
+  if (plan.data_bytes > 0)
+    fmt::print("             of the data on the device {}\n", megabytes(plan.data_bytes));
+  std::fflush(stdout);  // before what may be said of it on stderr
 }
 
 void print_test(const Evaluation& test) {
@@ -117,20 +138,29 @@ int run_train(const TrainCommand& command) {
     throw ConfigError("--resume needs --out: the directory of the run to go on with");
   }
   Config config = config_of(command);
-  const auto backend = make_backend(command.machine.backend);
-  const DataSet data = data_of(config, command.machine);
   Progress progress(Progress::suitable_mode(command.quiet));
+  std::string device_note;
+  const auto backend = make_backend(command.machine.backend, &device_note);
+  if (command.machine.backend.device == "auto") progress.say(device_note);
+  const DataSet data = data_of(config, command.machine);
   RunDirectory directory(command.out.empty() ? new_directory(command, config)
                                              : fs::path(command.out));
+  const NetworkSpec spec = network_of(config, data);
+  const TrainPlan plan =
+      plan_training(*backend, spec, train_options_of(config, command.machine), data);
+  profiled_steps_of(command.machine, plan.schedule.total_steps);
+  if (plan.tiling.short_of_memory) progress.say(tiling_note(plan));
+  if (!command.dry_run) require_memory(plan, *backend);
   catch_stop_signals();
   const auto rate = rate_of(command, config, *backend, data, directory, progress);
   if (!rate) return kStopped;
   config.train.learning_rate = *rate;
-  TrainingRun run(*backend, config, command.machine, data, directory, progress);
   if (command.dry_run) {
-    print_plan(config, data, run.network(), run.trainer(), *backend);
+    print_plan(config, data, spec, plan, *backend);
+    require_memory(plan, *backend);
     return kDone;
   }
+  TrainingRun run(*backend, config, command.machine, data, directory, progress);
   if (command.resume && directory.holds_run()) {
     directory.require_same(config);
     run.resume();

@@ -22,12 +22,7 @@ TrainingRun::TrainingRun(Backend& backend, const Config& config, const MachineOp
       spec_(network_of(config, data)),
       test_spec_(test_network_of(config, spec_)),
       trainer_(backend, spec_, train_options_of(config, machine), data),
-      profiled_(parse_step_range(machine.profile_steps)) {
-  if (profiled_.last > trainer_.total_steps()) {
-    throw ConfigError(fmt::format("--profile-steps {}: the run has {} steps", machine.profile_steps,
-                                  trainer_.total_steps()));
-  }
-}
+      profiled_(profiled_steps_of(machine, trainer_.total_steps())) {}
 
 void TrainingRun::start() { trainer_.set_params(starting_weights(config_, spec_)); }
 

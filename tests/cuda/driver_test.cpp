@@ -1,0 +1,68 @@
+// Machines on which CUDA cannot be had: each has its own sentence.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "host/backend/backend.hpp"
+#include "host/backend/error.hpp"
+#include "tests/gpusim/gpusim.hpp"
+
+namespace sfnn {
+namespace {
+
+using gpusim::Driver;
+using testing::HasSubstr;
+
+struct Machine {
+  Driver driver;
+  const char* sentence;
+};
+
+class Drivers : public testing::TestWithParam<Machine> {
+ protected:
+  Drivers() { gpusim::set_driver(GetParam().driver); }
+  ~Drivers() override { gpusim::set_driver(Driver::kUsable); }
+};
+
+TEST_P(Drivers, CudaIsRefusedWithTheReason) {
+  for (const char* device : {"cuda", "cuda:0"}) {
+    try {
+      make_backend({.device = device});
+      FAIL() << "there is no such device";
+    } catch (const ConfigError& error) {
+      EXPECT_THAT(error.what(), HasSubstr(GetParam().sentence));
+      EXPECT_THAT(error.what(), HasSubstr("use --device cpu"));
+    }
+  }
+}
+
+TEST_P(Drivers, AutoTakesTheCpuAndSaysWhy) {
+  std::string note;
+  EXPECT_EQ(make_backend({.device = "auto"}, &note)->name(), "cpu");
+  EXPECT_THAT(note, HasSubstr("device cpu ("));
+  EXPECT_THAT(note, HasSubstr(GetParam().sentence));
+}
+
+TEST_P(Drivers, OnlyTheCpuIsListed) {
+  const auto devices = list_devices();
+  ASSERT_EQ(devices.size(), 1u);
+  EXPECT_EQ(devices[0].name, "cpu");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Machines, Drivers,
+    testing::Values(Machine{Driver::kNone, "no NVIDIA driver is installed"},
+                    Machine{Driver::kOld,
+                            "the NVIDIA driver is too old: it supports CUDA 12.8, "
+                            "this program needs 13.0"},
+                    Machine{Driver::kNoDevice, "the NVIDIA driver finds no GPU"}));
+
+TEST(Driver, AGpuIsTakenAndSaid) {
+  std::string note;
+  EXPECT_EQ(make_backend({.device = "auto"}, &note)->name(), "cuda");
+  EXPECT_THAT(note, HasSubstr("device cuda (PTX simulator"));
+  EXPECT_THAT(note, HasSubstr("the first GPU"));
+  EXPECT_THROW(make_backend({.device = "cuda:1"}), ConfigError);
+}
+
+}  // namespace
+}  // namespace sfnn
