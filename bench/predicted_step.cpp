@@ -20,6 +20,12 @@ double seconds(const Launch& launch, const Gpu& gpu) {
   return std::max(launch.bytes / gpu.bytes_per_second, launch.operations / gpu.rate(launch.unit));
 }
 
+double seconds(const std::vector<Launch>& launches, const Gpu& gpu) {
+  double sum = 0;
+  for (const Launch& launch : launches) sum += seconds(launch, gpu);
+  return sum;
+}
+
 std::vector<Launch> launches_of_step(const NetworkSpec& spec, TrainOptions options, Math math,
                                      double keep) {
   options.epochs = 1;

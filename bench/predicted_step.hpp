@@ -21,11 +21,14 @@ struct Gpu {
 };
 
 // NVIDIA's own figures, without sparsity:
-//   A100      SXM, 80 GB: "NVIDIA A100 Tensor Core GPU" data sheet
-//   H100      SXM: "NVIDIA H100 Tensor Core GPU" data sheet, whose tensor rates with sparsity are
-//             halved here
-//   B200      of HGX B200: "NVIDIA Blackwell Architecture Technical Brief"
-//   RTX 4090  "NVIDIA Ada GPU Architecture" white paper, appendix A
+//   A100      SXM, 80 GB: "NVIDIA A100 Tensor Core GPU" data sheet, nvidia.com/content/dam/en-zz/
+//             Solutions/Data-Center/a100/pdf/nvidia-a100-datasheet-us-nvidia-1758950-r4-web.pdf
+//   H100      SXM: "NVIDIA H100 Tensor Core GPU" data sheet, whose tensor rates with sparsity (989
+//             and 1979) are halved here
+//   B200      of HGX B200 at 1000 W: "NVIDIA Blackwell Architecture Technical Brief"
+//   RTX 4090  "NVIDIA Ada GPU Architecture" white paper, appendix A; bf16 summed in fp32
+// The tables of glennklockwood.com/garden/processors (A100, h100, B200) and of
+// waredb.com/processor/nvidia-geforce-rtx-4090 quote the same ones.
 inline constexpr std::array<Gpu, 4> kGpus{{
     {"A100", 2039e9, 19.5e12, 156e12, 312e12},
     {"H100", 3350e9, 67e12, 494.5e12, 989.5e12},
@@ -35,6 +38,7 @@ inline constexpr std::array<Gpu, 4> kGpus{{
 
 // Memory and arithmetic overlap: the slower of the two decides.
 double seconds(const Launch&, const Gpu&);
+double seconds(const std::vector<Launch>&, const Gpu&);  // one after another
 
 // Those of a step in the middle of an epoch, on grey pixels without noise. keep: see
 // CountingBackend.

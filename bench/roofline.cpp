@@ -39,20 +39,33 @@ void print_row(std::string_view name, double bytes, double operations) {
 
 void print_totals(const std::vector<Launch>& launches) {
   double bytes = 0, operations = 0;
-  std::array<double, kGpus.size()> all{}, products{};
+  std::vector<Launch> products;
   for (const Launch& launch : launches) {
     bytes += launch.bytes;
     operations += launch.operations;
-    for (std::size_t g = 0; g < kGpus.size(); ++g) {
-      all[g] += seconds(launch, kGpus[g]);
-      if (launch.product) products[g] += seconds(launch, kGpus[g]);
-    }
+    if (launch.product) products.push_back(launch);
   }
   print_row(fmt::format("step, {} launches", launches.size()), bytes, operations);
-  for (double time : all) fmt::print(" {:>11.2f}", 1e6 * time);
+  for (const Gpu& gpu : kGpus) fmt::print(" {:>11.2f}", 1e6 * seconds(launches, gpu));
   fmt::print("\n{:<46}", "of it products, %");
-  for (std::size_t g = 0; g < kGpus.size(); ++g)
-    fmt::print(" {:>11.1f}", 100 * products[g] / all[g]);
+  for (const Gpu& gpu : kGpus)
+    fmt::print(" {:>11.1f}", 100 * seconds(products, gpu) / seconds(launches, gpu));
+  fmt::print("\n");
+}
+
+// What the arithmetic of the products and the dropping of particles would gain.
+void print_choices(const NetworkSpec& spec, const TrainOptions& train, double fewer) {
+  const auto plain = launches_of_step(spec, train, Math::fp32, /*keep=*/1);
+  fmt::print("\n{:<46}", "the step's time against fp32 with all particles");
+  for (const Gpu& gpu : kGpus) fmt::print(" {:>11}", gpu.name);
+  for (const double keep : {1.0, fewer}) {
+    for (const char* math : {"fp32", "tf32", "bf16x3"}) {
+      const auto launches = launches_of_step(spec, train, parse_math(math), keep);
+      fmt::print("\n{:<46}", fmt::format("{:<8} {:g} % of the particles kept", math, 100 * keep));
+      for (const Gpu& gpu : kGpus)
+        fmt::print(" {:>11.2f}", seconds(launches, gpu) / seconds(plain, gpu));
+    }
+  }
   fmt::print("\n");
 }
 
@@ -76,6 +89,8 @@ void run(const Options& options) {
     fmt::print("\n");
   }
   print_totals(launches);
+  constexpr double kFewer = 0.2;
+  print_choices(spec, train, options.keep < 1 ? options.keep : kFewer);
 }
 
 }  // namespace

@@ -78,6 +78,22 @@ TEST(Roofline, ScoreEstimatorsNeedNoProductsBack) {
             2 * kFirstLayer + 2 * kSecondLayer + 2 * kOutput);
 }
 
+// Where products take the time, both ways to have fewer or cheaper ones show, and together more.
+TEST(Roofline, SplitProductsAndDroppedParticlesGain) {
+  const NetworkSpec large = network(784, {"2048s", "2048s"}, 784, Output::bernoulli);
+  const auto time = [&](Math math, double keep, const Gpu& gpu) {
+    return seconds(launches_of_step(large, {.particles = 50, .batch = 200}, math, keep), gpu);
+  };
+  for (const Gpu& gpu : kGpus) {
+    const double plain = time(Math::fp32, 1, gpu), split = time(Math::bf16x3, 1, gpu);
+    const double fewer = time(Math::fp32, 0.2, gpu), both = time(Math::bf16x3, 0.2, gpu);
+    // The products of two real operands remain fp32.
+    EXPECT_LT(split, 0.95 * plain) << gpu.name;
+    EXPECT_LT(fewer, 0.7 * plain) << gpu.name;
+    EXPECT_LT(both, std::min(split, fewer)) << gpu.name;
+  }
+}
+
 TEST(Roofline, TheSlowerOfMemoryAndArithmeticDecides) {
   const Gpu gpu{"", 100, 10, 20, 40};
   EXPECT_EQ(seconds({.bytes = 500, .operations = 20}, gpu), 5);
