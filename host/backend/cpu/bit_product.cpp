@@ -1,7 +1,7 @@
 #include "host/backend/cpu/bit_product.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <type_traits>
 
 #include "host/backend/cpu/growing_buffer.hpp"
 #include "host/backend/cpu/packed_bits.hpp"
@@ -11,6 +11,7 @@
 #define HWY_TARGET_INCLUDE "host/backend/cpu/bit_product.cpp"
 #include "hwy/foreach_target.h"
 // After foreach_target.h, which includes this file once per instruction set.
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 #ifndef SFNN_HOST_BACKEND_CPU_BIT_PRODUCT_ONCE
@@ -19,10 +20,10 @@ namespace sfnn {
 
 constexpr std::int64_t kGroup = 5;  // inputs that share a table
 constexpr std::int64_t kEntries = 1 << kGroup;
-constexpr std::int64_t kColumns = 16;     // of a block: a table entry is one cache line
-constexpr std::int64_t kMaxGroups = 10;   // tables held at a time: 20 KB
-constexpr std::int64_t kRowBlock = 1024;  // running sums held at a time: 64 KB
-constexpr int kEntryShift = 6;            // log2 of an entry's bytes
+constexpr std::int64_t kColumns = 16;    // of a block: a table entry is one cache line
+constexpr std::int64_t kMaxGroups = 10;  // tables held at a time: 20 KB
+constexpr std::int64_t kRowBlock = 512;  // running sums held at a time: 32 KB
+constexpr int kEntryShift = 6;           // log2 of an entry's bytes
 static_assert(kColumns * sizeof(float) == 1 << kEntryShift);
 static_assert(kMaxGroups * kGroup + kEntryShift <= 64);
 
@@ -44,7 +45,7 @@ struct BitProductScratch {
   GrowingBuffer<std::uint64_t>
       words;                  // [chunks, rows] the bits of a row's chunk, from bit kEntryShift on
   GrowingBuffer<float> sums;  // [rows, kColumns] of a block of columns
-  GrowingBuffer<float> edge;  // [K, kColumns] the last columns of W, padded
+  GrowingBuffer<float> edge;  // [K + rows, kColumns] the last columns of W and of out, padded
 };
 
 // out[rows, H] (+)= bits * W[K, H]
@@ -131,6 +132,10 @@ HWY_NOINLINE void column_block(const BitProductArgs& p, const float* W, std::int
   const Chunks chunks(p.K);
   for (std::int64_t k = 0; k < chunks.count; ++k) {
     const std::int64_t first = chunks.first_input(k), groups = chunks.group_count(k);
+    // The next chunk's rows lie a page apart each, where no hardware looks ahead.
+    const std::int64_t next = first + groups * kGroup;
+    for (std::int64_t i = next; i < std::min(p.K, next + kMaxGroups * kGroup); ++i)
+      hwy::Prefetch(W + i * W_stride);
     for (std::int64_t g = 0; g < groups; ++g) {
       const std::int64_t input = first + g * kGroup;
       fill_table<kVectors>(W + input * W_stride, W_stride, p.K - input,
@@ -172,9 +177,15 @@ void edge_block(const BitProductArgs& p, std::int64_t first) {
 }
 
 void product(const BitProductArgs& p) {
-  std::int64_t c = 0;
-  for (; c + kColumns <= p.H; c += kColumns)
-    column_block<kBlockVectors>(p, p.W + c, p.H, p.add ? p.out + c : nullptr, p.H, p.out + c, p.H);
+  const auto blocks = [&](auto vectors, std::int64_t c) HWY_ATTR {
+    constexpr std::int64_t kWidth = decltype(vectors)::value * kLanes;
+    for (; c + kWidth <= p.H; c += kWidth)
+      column_block<decltype(vectors)::value>(p, p.W + c, p.H, p.add ? p.out + c : nullptr, p.H,
+                                             p.out + c, p.H);
+    return c;
+  };
+  std::int64_t c = blocks(std::integral_constant<std::int64_t, kBlockVectors>(), 0);
+  if ((p.H - c) % kLanes == 0) c = blocks(std::integral_constant<std::int64_t, 1>(), c);
   if (c < p.H) edge_block(p, c);
 }
 
@@ -213,8 +224,10 @@ void bit_product(ConstBits z, ConstMatrix W, Matrix out, Write write) {
   }
   const Chunks chunks(z.cols);
   const std::int64_t row_width = words_per_row(z.cols);
-  for (std::int64_t first = 0; first < z.rows; first += kRowBlock) {
-    const std::int64_t rows = std::min(kRowBlock, z.rows - first);
+  const std::int64_t blocks = (z.rows + kRowBlock - 1) / kRowBlock;
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    const std::int64_t first = z.rows * block / blocks;
+    const std::int64_t rows = z.rows * (block + 1) / blocks - first;
     std::uint64_t* words = scratch.words.room(std::size_t(chunks.count * rows));
     for (std::int64_t r = 0; r < rows; ++r)
       for (std::int64_t k = 0; k < chunks.count; ++k)

@@ -124,12 +124,7 @@ void particle_sums(const Tile& tile, RowSet rows, ConstMatrix g, Matrix out) {
 }
 
 void column_sums(ConstMatrix g, float* gb) {
-  for_vectors(g.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
-    VF sum = lanes.load(gb + i);
-    for (std::int64_t k = 0; k < g.rows; ++k)
-      sum = hn::Add(sum, lanes.load(g.data + k * g.cols + i));
-    lanes.store(sum, gb + i);
-  });
+  for (std::int64_t k = 0; k < g.rows; ++k) add_row(g.data + k * g.cols, g.cols, gb);
 }
 
 // Eq. (18): the sums behind E[score^2] and E[score^2 L], L = C_hat.

@@ -66,7 +66,9 @@ HWY_INLINE void for_vectors(std::int64_t n, const Body& body) {
 HWY_INLINE VF exp_of(VF any) {
   const F32 d;
   const hn::RebindToSigned<F32> di;
-  const VF x = hn::Max(hn::Set(d, -88.0f), hn::Min(hn::Set(d, 89.0f), any));
+  // Between these bounds k lies in -126 .. 128. Vectors' Max and Min pass a NaN on from their
+  // second operand.
+  const VF x = hn::Max(hn::Set(d, -87.33f), hn::Min(hn::Set(d, 89.0f), any));
   const VF k = hn::Round(hn::Mul(x, hn::Set(d, 1.44269504f)));
   VF r = hn::NegMulAdd(k, hn::Set(d, 0.693359375f), x);  // log(2) in two parts, the first exact
   r = hn::NegMulAdd(k, hn::Set(d, -2.12194440e-4f), r);
@@ -77,9 +79,13 @@ HWY_INLINE VF exp_of(VF any) {
   p = hn::MulAdd(hn::Mul(p, r), r, hn::Add(r, hn::Set(d, 1.0f)));
   // 2^k as 2^(k - 1) * 2, so that k = 128 overflows as it should.
   const auto exponent = hn::Add(hn::ConvertTo(di, k), hn::Set(di, 126));
-  const VF scale = hn::BitCast(d, hn::ShiftLeft<23>(hn::Max(exponent, hn::Zero(di))));
+  const VF scale = hn::BitCast(d, hn::ShiftLeft<23>(exponent));
   const VF result = hn::Mul(hn::Add(p, p), scale);
-  return hn::IfThenElse(hn::Eq(any, any), result, any);  // NaN, which Min and Max may have lost
+#if HWY_TARGET == HWY_SCALAR  // whose Max and Min lose a NaN
+  return hn::IfThenElse(hn::Eq(any, any), result, any);
+#else
+  return result;
+#endif
 }
 
 // As kernels/activations.hpp has it: exp(-a) may be infinite.
