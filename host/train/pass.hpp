@@ -52,7 +52,9 @@ class Pass {
   // The same with hidden units given, not drawn: for enumeration, and to compare two code paths.
   void forward(const Tile&, const float* params, const HiddenBits& given);
 
-  void log_prob(const float* params);  // o -> log_w
+  // o -> log_w = log P(y|h). Whoever gives hidden units of another distribution R than P(h|x) adds
+  // log P(h|x) - log R to it before `weigh`.
+  void log_prob(const float* params);
   // Eq. (6) (28): C_hat [N] and effective particles [N] to where the caller wants them; w_bar stays
   // here.
   void weigh(float* C_hat, float* ess);
@@ -60,7 +62,7 @@ class Pass {
   void backward(const float* params, const float* baseline, const float* C_hat, float* part);
 
   OutputArgs output(const float* params) const;
-  const float* log_w() const { return log_w_; }  // [N*M]
+  float* log_w() const { return log_w_; }        // [N*M]
   const float* w_bar() const { return w_bar_; }  // [N*M]
   ConstMatrix a_s(std::int64_t l) const { return layers_[l].a_s.top(input_rows(l)); }
   Bits s(std::int64_t l) const { return layers_[l].s.top(tile_.rows()); }

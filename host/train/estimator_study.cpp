@@ -1,0 +1,295 @@
+#include "host/train/estimator_study.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "host/backend/error.hpp"
+#include "host/train/gradient_draws.hpp"
+
+namespace sfnn {
+namespace {
+
+constexpr std::int64_t kReferenceParticles = 1000;
+
+// What draws with seeds of their own: a run's weights depend on the run's draws, the draws of a
+// study must depend on neither these nor each other.
+enum class Purpose : std::uint64_t { draws = 1, reference, quarter };
+
+TrainOptions seeded(TrainOptions options, Purpose purpose) {
+  options.seed ^= std::uint64_t(purpose) * 0x9E3779B97F4A7C15u;
+  return options;
+}
+
+double dot(const float* a, const float* b, std::int64_t count) {
+  return std::inner_product(
+      a, a + count, b, 0.0, [](double sum, double term) { return sum + term; },
+      [](float x, float y) { return double(x) * y; });
+}
+
+std::vector<ParamSlot> weight_matrices(const NetworkSpec& spec) {
+  std::vector<ParamSlot> slots = ParamLayout(spec).slots();
+  std::erase_if(slots, [](const ParamSlot& slot) { return slot.fan_in == 0; });
+  return slots;
+}
+
+// --- means and their errors --------------------------------------------------------------------
+
+// Group k's mean of a gradient, k = 0 .. kGroups - 1.
+using GroupMeans = std::array<std::vector<float>, kGroups>;
+// Inner products of the groups' vectors.
+using Gram = std::array<std::array<double, kGroups>, kGroups>;
+
+Gram gram(const GroupMeans& v, const ParamSlot& slot) {
+  Gram products{};
+  for (int k = 0; k < kGroups; ++k)
+    for (int l = 0; l < k; ++l)
+      products[k][l] = products[l][k] =
+          dot(v[k].data() + slot.offset, v[l].data() + slot.offset, slot.size());
+  return products;
+}
+
+// |E v|^2 without bias: groups k != l are independent, so E<v_k, v_l> = |E v|^2, whereas <v_k, v_k>
+// would add the variance. without: a group to leave out.
+double squared_mean(const Gram& products, int without = -1) {
+  double sum = 0;
+  int count = 0;
+  for (int k = 0; k < kGroups; ++k) {
+    for (int l = 0; l < kGroups; ++l) {
+      if (k == l || k == without || l == without) continue;
+      sum += products[k][l];
+      ++count;
+    }
+  }
+  return sum / count;
+}
+
+GroupMeans difference(const GroupMeans& a, const GroupMeans& b) {
+  GroupMeans result = a;
+  for (int k = 0; k < kGroups; ++k)
+    for (std::size_t e = 0; e < b[k].size(); ++e) result[k][e] -= b[k][e];
+  return result;
+}
+
+// |E a - E b|^2 / |E b|^2, its error by leaving out a group of both at a time (the jackknife).
+SquaredLength relative_bias(const GroupMeans& a_minus_b, const Gram& b, const ParamSlot& slot) {
+  const Gram d = gram(a_minus_b, slot);
+  std::array<double, kGroups> left;
+  for (int k = 0; k < kGroups; ++k) left[k] = squared_mean(d, k) / squared_mean(b, k);
+  const double mean = std::accumulate(left.begin(), left.end(), 0.0) / kGroups;
+  double squares = 0;
+  for (const double value : left) squares += (value - mean) * (value - mean);
+  return {squared_mean(d) / squared_mean(b), std::sqrt(squares * (kGroups - 1) / kGroups)};
+}
+
+// --- the reference -----------------------------------------------------------------------------
+
+struct Reference {
+  Reference(GroupMeans means, const std::vector<ParamSlot>& slots)
+      : groups(std::move(means)), mean(groups[0].size()) {
+    for (const std::vector<float>& group : groups)
+      for (std::size_t e = 0; e < mean.size(); ++e) mean[e] += group[e] / kGroups;
+    for (const ParamSlot& slot : slots) products.push_back(gram(groups, slot));
+  }
+  double squared_norm(std::size_t slot) const {
+    const double value = squared_mean(products[slot]);
+    return value > 0 ? value : std::numeric_limits<double>::quiet_NaN();
+  }
+
+  GroupMeans groups;
+  std::vector<float> mean;
+  std::vector<Gram> products;  // per weight matrix
+};
+
+// --- a study under way -------------------------------------------------------------------------
+
+class Studier {
+ public:
+  Studier(Backend& backend, const NetworkSpec& spec, std::span<const float> params,
+          const DataSet& data, const StudyOptions& options)
+      : backend_(backend),
+        spec_(spec),
+        params_(params),
+        options_(options),
+        slots_(weight_matrices(spec)),
+        batch_(fixed_batch(backend, spec, options.train, data, options.train.batch)) {
+    for (const EstimatorInfo& estimator : kEstimators) {
+      if (options.train.particles > 1 || !estimator.needs_two_particles)
+        estimators_.push_back(estimator.id);
+    }
+    if (options.reference_particles) {
+      reference_particles_ = *options.reference_particles;
+    } else if (stochastic_units(spec) > kMaxEnumeratedUnits) {
+      reference_particles_ = kReferenceParticles;
+    }
+    // Particles, as the time of a draw is proportional to them.
+    work_ = double(std::int64_t(estimators_.size()) * options.draws * options.train.particles +
+                   kGroups * (reference_particles_ + reference_particles_ / 4));
+  }
+
+  Study run() {
+    Study study{.reference = {.particles = reference_particles_}};
+    const Reference reference = this->reference();
+    if (reference_particles_ > 0) {
+      const GroupMeans shift =
+          difference(many_particles(reference_particles_ / 4, Purpose::quarter), reference.groups);
+      for (std::size_t s = 0; s < slots_.size(); ++s)
+        study.reference.quarter_bias.push_back(
+            relative_bias(shift, reference.products[s], slots_[s]));
+    }
+    for (const Estimator estimator : estimators_)
+      study.estimators.push_back(measure(estimator, reference));
+    return study;
+  }
+
+ private:
+  Reference reference() {
+    if (reference_particles_ > 0)
+      return {many_particles(reference_particles_, Purpose::reference), slots_};
+    GroupMeans groups;
+    groups.fill(exact_gradient(backend_, spec_, batch_, params_));
+    return {std::move(groups), slots_};
+  }
+
+  // G5, a draw a group.
+  GroupMeans many_particles(std::int64_t M, Purpose purpose) {
+    TrainOptions options = seeded(options_.train, purpose);
+    options.estimator = Estimator::G5;
+    options.particles = M;
+    options.c = std::nullopt;
+    GradientDraws draws(backend_, spec_, options, batch_, params_);
+    GroupMeans groups;
+    for (std::vector<float>& group : groups) {
+      group = draws.next();
+      advance(M);
+    }
+    return groups;
+  }
+
+  EstimatorFigures measure(Estimator estimator, const Reference& reference) {
+    TrainOptions options = seeded(options_.train, Purpose::draws);
+    options.estimator = estimator;
+    GradientDraws draws(backend_, spec_, options, batch_, params_);
+    GroupMeans groups;
+    groups.fill(std::vector<float>(params_.size()));
+    std::vector<Scatter> scatter(slots_.size());
+    for (std::int64_t r = 0; r < options_.draws; ++r) {
+      const std::vector<float> g = draws.next();
+      // Group k takes draws k, k + kGroups, ...
+      const std::int64_t k = r % kGroups, members = (options_.draws - k - 1) / kGroups + 1;
+      for (std::size_t e = 0; e < g.size(); ++e) groups[k][e] += g[e] / float(members);
+      for (std::size_t s = 0; s < slots_.size(); ++s) {
+        const ParamSlot& slot = slots_[s];
+        const float *of_draw = g.data() + slot.offset,
+                    *of_reference = reference.mean.data() + slot.offset;
+        scatter[s].add(dot(of_draw, of_draw, slot.size()), dot(of_draw, of_reference, slot.size()),
+                       reference.squared_norm(s));
+      }
+      advance(options_.train.particles);
+    }
+    return {estimator, figures(groups, scatter, reference)};
+  }
+
+  // Sums over the draws.
+  struct Scatter {
+    double squared_norm = 0, cosine = 0, squared_cosine = 0;
+
+    void add(double g_g, double g_ref, double ref_ref) {
+      const double c = g_g > 0 ? g_ref / std::sqrt(g_g * ref_ref) : 0;
+      squared_norm += g_g;
+      cosine += c;
+      squared_cosine += c * c;
+    }
+  };
+
+  std::vector<GradientFigures> figures(const GroupMeans& groups,
+                                       const std::vector<Scatter>& scatter,
+                                       const Reference& reference) const {
+    const auto R = double(options_.draws);
+    const GroupMeans bias = difference(groups, reference.groups);
+    std::vector<GradientFigures> result;
+    for (std::size_t s = 0; s < slots_.size(); ++s) {
+      const double mean_square = scatter[s].squared_norm / R, cosine = scatter[s].cosine / R;
+      // E|g|^2 = |E g|^2 + the trace of the covariance
+      const double trace = mean_square - squared_mean(gram(groups, slots_[s]));
+      result.push_back(
+          {.weights = slots_[s].name,
+           .bias = relative_bias(bias, reference.products[s], slots_[s]),
+           .variance = trace / reference.squared_norm(s),
+           .cosine = cosine,
+           .cosine_sd = std::sqrt(std::max(0.0, scatter[s].squared_cosine / R - cosine * cosine))});
+    }
+    return result;
+  }
+
+  void advance(std::int64_t particles) {
+    done_ += double(particles);
+    options_.progress(done_ / work_);
+  }
+
+  Backend& backend_;
+  const NetworkSpec& spec_;
+  std::span<const float> params_;
+  const StudyOptions& options_;
+  std::vector<ParamSlot> slots_;
+  DataSet batch_;
+  std::vector<Estimator> estimators_;
+  std::int64_t reference_particles_ = 0;  // 0: enumeration
+  double work_ = 0, done_ = 0;
+};
+
+void require(bool holds, const std::string& sentence) {
+  if (!holds) throw ConfigError(sentence);
+}
+
+void require_stochastic(const NetworkSpec& spec) {
+  require(spec.trains_s(),
+          fmt::format("{} has no stochastic units with weights: all estimators are one and the "
+                      "same back-propagation",
+                      to_string(spec)));
+}
+
+}  // namespace
+
+Study study_estimators(Backend& backend, const NetworkSpec& spec, std::span<const float> params,
+                       const DataSet& data, const StudyOptions& options) {
+  require_stochastic(spec);
+  require(options.draws >= kGroups, fmt::format("draws = {}: at least {} are needed for a "
+                                                "standard error",
+                                                options.draws, kGroups));
+  require(options.reference_particles.value_or(8) >= 8,
+          "the reference must have at least 8 particles");
+  return Studier(backend, spec, params, data, options).run();
+}
+
+std::vector<NormAtC> norm_against_c(Backend& backend, const NetworkSpec& spec,
+                                    std::span<const float> params, const DataSet& data,
+                                    const StudyOptions& options, std::span<const double> cM) {
+  require_stochastic(spec);
+  require(options.draws >= 2, "a standard error needs at least 2 draws");
+  const ParamSlot slot = weight_matrices(spec).front();
+  TrainOptions train = seeded(options.train, Purpose::draws);
+  train.estimator = Estimator::G5;
+  std::vector<NormAtC> norms;
+  for (const double value : cM) {
+    train.c = value / double(train.particles);
+    GradientDraws draws(backend, spec, train, data, params);
+    double sum = 0, squares = 0;
+    for (std::int64_t r = 0; r < options.draws; ++r) {
+      const std::vector<float> g = draws.next();
+      const double square = dot(g.data() + slot.offset, g.data() + slot.offset, slot.size());
+      sum += std::sqrt(square);
+      squares += square;
+      const auto done = double(norms.size()) + double(r + 1) / double(options.draws);
+      options.progress(done / double(cM.size()));
+    }
+    const double R = double(options.draws), mean = sum / R;
+    norms.push_back({value, mean, std::sqrt(std::max(0.0, squares / R - mean * mean) / (R - 1))});
+  }
+  return norms;
+}
+
+}  // namespace sfnn
