@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "host/app/report/html.hpp"
+#include "host/app/report/style.hpp"
 
 namespace sfnn {
 namespace {
@@ -74,7 +75,13 @@ Range range_of(const Chart& chart, const Axis& axis, double Point::*coordinate) 
 
 // A little air, so that lines do not run along the frame.
 Range with_air(Range range, const Axis& axis) {
-  const double air = 0.05 * (range.high - range.low);
+  constexpr double kAir = 0.05;  // of the plot's height
+  if (axis.logarithmic) {
+    const double factor = std::pow(range.high / range.low, kAir);
+    return {axis.low ? range.low : range.low / factor,
+            axis.high ? range.high : range.high * factor};
+  }
+  const double air = kAir * (range.high - range.low);
   if (!axis.low) range.low -= air;
   if (!axis.high) range.high += air;
   return range;
@@ -110,11 +117,16 @@ class Drawing {
         x_(scale_of(chart.x, &Point::x, kLeft, kWidth - kRight)),
         y_(scale_of(chart.y, &Point::y, top_ + kPlotHeight, top_)) {}
 
+  double height() const { return bottom() + kBelow; }
+
   std::string svg() {
-    out_ = fmt::format(
-        "<svg class=\"chart\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n"
-        "<text class=\"title\" x=\"0\" y=\"16\">{}</text>\n",
-        kWidth, bottom() + kBelow, escape(chart_.title), escape(chart_.title));
+    return fmt::format(
+        "<svg class=\"chart\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n{}</svg>\n",
+        kWidth, height(), escape(chart_.title), content());
+  }
+
+  std::string content() {
+    out_ = fmt::format("<text class=\"title\" x=\"0\" y=\"16\">{}</text>\n", escape(chart_.title));
     draw_legend();
     draw_axes();
     // Nested, so that what leaves the plot is cut off: a clip path would need a unique name. A
@@ -124,7 +136,7 @@ class Drawing {
         "{3}\">\n",
         kLeft - kMark, top_, kWidth - kLeft - kRight + 2 * kMark, kPlotHeight);
     for (const Series& series : chart_.series) draw(series);
-    return out_ + "</svg>\n</svg>\n";
+    return out_ + "</svg>\n";
   }
 
  private:
@@ -132,7 +144,7 @@ class Drawing {
 
   Scale scale_of(const Axis& axis, double Point::*coordinate, double begin, double end) const {
     Range range = range_of(chart_, axis, coordinate);
-    if (coordinate == &Point::y && !axis.logarithmic) range = with_air(range, axis);
+    if (coordinate == &Point::y) range = with_air(range, axis);
     return {axis, range.low, range.high, begin, end};
   }
 
@@ -285,6 +297,42 @@ std::vector<double> log_ticks(double low, double high) {
 }
 
 std::string to_svg(const Chart& chart) { return Drawing(chart).svg(); }
+
+std::string to_svg_file(const std::vector<Chart>& charts, int columns) {
+  constexpr double kGap = 28;
+  std::string content;
+  double y = kGap, row_height = 0;
+  for (std::size_t i = 0; i < charts.size(); ++i) {
+    const auto column = int(i) % columns;
+    if (column == 0 && i > 0) {
+      y += row_height + kGap;
+      row_height = 0;
+    }
+    Drawing drawing(charts[i]);
+    row_height = std::max(row_height, drawing.height());
+    content += fmt::format("<g transform=\"translate({} {:.1f})\">\n{}</g>\n",
+                           kGap + column * (kWidth + kGap), y, drawing.content());
+  }
+  const double width = kGap + std::min(columns, int(charts.size())) * (kWidth + kGap);
+  const double height = y + row_height + kGap;
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1:.0f}\" width=\"{0}\" "
+      "height=\"{1:.0f}\">\n<style>{2}{3}svg{{font:12.5px system-ui,\"Segoe UI\",Arial,sans-serif}}"
+      "\n.page{{fill:var(--card)}}</style>\n<rect class=\"page\" width=\"100%\" "
+      "height=\"100%\"/>\n{4}</svg>\n",
+      width, height, kReportStyle, color_style(), content);
+}
+
+std::string color_style() {
+  std::string css;
+  for (int c = 0; c < kColors; ++c) {
+    css += fmt::format(
+        "svg .line.c{0}{{stroke:var(--c{0})}}svg .area.c{0},svg .mark.c{0}{{fill:var(--c{0})}}"
+        ".b{0}{{background:var(--c{0})}}\n",
+        c);
+  }
+  return css;
+}
 
 std::string number_text(double value) {
   std::string text = fmt::format("{:.6g}", value);

@@ -39,6 +39,11 @@ constexpr int kColors = 8;  // later series begin again, with other dashes
 // <svg>...</svg> with a legend where there are several series; every text in it escaped.
 std::string to_svg(const Chart&);
 
+// A file of its own: charts row by row, with the style sheet inside.
+std::string to_svg_file(const std::vector<Chart>&, int columns);
+
+std::string color_style();  // what the classes c0, c1, ... look like
+
 // Round numbers within [low, high], about so many.
 std::vector<double> ticks(double low, double high, int about);
 std::vector<double> log_ticks(double low, double high);  // 1, 2, 5, 10, ... or whole decades

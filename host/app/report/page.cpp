@@ -165,17 +165,6 @@ std::string machine(const Runs& runs, const ReportOrigin& origin) {
   return section("Machine", here, table.rows.empty() ? "" : card(to_html(table)));
 }
 
-std::string swatch_style() {
-  std::string css;
-  for (int c = 0; c < kColors; ++c) {
-    css += fmt::format(
-        "svg .line.c{0}{{stroke:var(--c{0})}}svg .area.c{0},svg .mark.c{0}{{fill:var(--c{0})}}"
-        ".b{0}{{background:var(--c{0})}}\n",
-        c);
-  }
-  return css;
-}
-
 std::string title_of(const Runs& runs) {
   if (runs.size() == 1) return escape(runs[0].name);
   return fmt::format("{} runs compared", runs.size());
@@ -200,7 +189,7 @@ std::string report_page(const std::vector<ReportRun>& runs, const ReportOrigin& 
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<title>sfnn report: {0}</title>\n<style>{1}{2}</style>\n</head>\n<body>\n<header><h1>{0}"
       "</h1>\n",
-      title, kReportStyle, swatch_style());
+      title, kReportStyle, color_style());
   html += fmt::format("<p>{}. sfnn {}, {}</p></header>\n", data_of(runs), escape(origin.version),
                       escape(origin.date));
   html += final_figures(runs) + learning_section(runs) + particles_section(runs) +
