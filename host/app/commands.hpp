@@ -14,6 +14,7 @@ void add_completion_command(CLI::App&, int& code);
 void add_data_command(CLI::App&, int& code);
 void add_demo_command(CLI::App&, int& code);
 void add_devices_command(CLI::App&, int& code);
+void add_estimators_command(CLI::App&, int& code);
 void add_eval_command(CLI::App&, int& code);
 void add_info_command(CLI::App&, int& code);
 void add_predict_command(CLI::App&, int& code);

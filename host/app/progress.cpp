@@ -76,9 +76,14 @@ std::string moving_line(const ProgressFigures& f, int columns) {
 }
 
 void Progress::step(const ProgressFigures& f) {
+  if (due()) show(moving_line(f, terminal_columns()));
+}
+
+void Progress::show(std::string line) {
   if (!due()) return;
   last_ = std::chrono::steady_clock::now();
-  fmt::print(out_, "\r\033[K{}", moving_line(f, terminal_columns()));
+  line.resize(std::min<std::size_t>(line.size(), terminal_columns() - 1));
+  fmt::print(out_, "\r\033[K{}", line);
   std::fflush(out_);
   line_shown_ = true;
 }

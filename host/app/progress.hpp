@@ -29,6 +29,7 @@ class Progress {
   void say(const std::string& line);  // a line of its own
   bool due() const;                   // is it time to move the line again?
   void step(const ProgressFigures&);  // moves the line, on a terminal
+  void show(std::string line);        // the same with any text, cut where the terminal ends
   void epoch(const ProgressFigures&, double seconds);
 
  private:

@@ -11,6 +11,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "host/io/checkpoint.hpp"
 #include "host/io/config.hpp"
@@ -44,10 +45,10 @@ class RunDirectory {
   void save_best(const Checkpoint&);
   // The newest checkpoint that is whole. Damaged ones are named to `warn` and passed over.
   std::optional<Checkpoint> newest(const std::function<void(const std::string&)>& warn) const;
+  std::vector<std::filesystem::path> steps() const;  // all that are kept, newest first
 
  private:
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
-  std::vector<std::filesystem::path> steps() const;  // newest first
 
   std::filesystem::path path_;
 };

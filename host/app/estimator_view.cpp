@@ -1,0 +1,167 @@
+#include "host/app/estimator_view.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "host/model/estimator.hpp"
+
+namespace sfnn {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+double length(const SquaredLength& l) { return std::sqrt(std::max(0.0, l.value)); }
+// What the length is below, all but certainly.
+double bound(const SquaredLength& l) { return std::sqrt(std::max(0.0, l.value) + 2 * l.error); }
+
+// "0.412 ±0.02", or "< 0.05" where it could as well be nothing.
+std::string length_text(const SquaredLength& l) {
+  if (std::isnan(l.value)) return "?";
+  if (!l.beyond_noise()) return fmt::format("< {:.2g}", bound(l));
+  return fmt::format("{:.3g} ±{:.1g}", length(l), l.error / (2 * length(l)));
+}
+
+std::string name_of(Estimator estimator) { return std::string(info(estimator).name); }
+
+std::string reference_text(const ReferenceFigures& reference) {
+  if (reference.particles == 0) return "all states of the hidden units";
+  double off = 0;
+  for (const SquaredLength& bias : reference.quarter_bias) off = std::max(off, bound(bias));
+  return fmt::format("G5 with M = {} (M = {} is off by {:.2g} at most)", reference.particles,
+                     reference.particles / 4, off);
+}
+
+template <class Measured>
+std::string place(const PathPoint<Measured>& point) {
+  return fmt::format("step {}, epoch {}", point.step, point.epoch);
+}
+
+template <class Measured>
+MetricsLine line_at(const PathPoint<Measured>& point, const StudyOptions& options) {
+  return {{"step", point.step},
+          {"epoch", point.epoch},
+          {"particles", options.train.particles},
+          {"batch", options.train.batch},
+          {"draws", options.draws}};
+}
+
+struct Measure {
+  const char *title, *label;
+  bool logarithmic;
+  double (*value)(const GradientFigures&);
+};
+
+constexpr Measure kMeasures[] = {
+    {"Bias", "|E g \u2212 g_ref| / |g_ref|; no point where it is within the noise", true,
+     [](const GradientFigures& f) { return f.bias.beyond_noise() ? length(f.bias) : kNone; }},
+    {"Variance of a draw", "trace of the covariance / |g_ref|\u00b2", true,
+     [](const GradientFigures& f) { return f.variance; }},
+    {"Direction of a draw", "cosine to g_ref, mean", false,
+     [](const GradientFigures& f) { return f.cosine; }},
+};
+
+}  // namespace
+
+std::string to_table(const StudyPoint& point) {
+  const Study& study = point.measured;
+  std::string table =
+      fmt::format("{}; reference: {}\n{:21}", place(point), reference_text(study.reference), "");
+  for (const EstimatorFigures& figures : study.estimators)
+    table += fmt::format("{:>15}", name_of(figures.estimator));
+  for (std::size_t w = 0; w < study.estimators[0].weights.size(); ++w) {
+    const auto row = [&](const std::string& weights, const char* measure, auto text) {
+      table += fmt::format("\n{:12}{:9}", weights, measure);
+      for (const EstimatorFigures& figures : study.estimators)
+        table += fmt::format("{:>15}", text(figures.weights[w]));
+    };
+    row(study.estimators[0].weights[w].weights, "bias",
+        [](const GradientFigures& f) { return length_text(f.bias); });
+    row("", "variance", [](const GradientFigures& f) { return fmt::format("{:.3g}", f.variance); });
+    row("", "cosine", [](const GradientFigures& f) {
+      return fmt::format("{:.3f} ±{:.3f}", f.cosine, f.cosine_sd);
+    });
+  }
+  return table;
+}
+
+std::string to_table(const SweepPoint& point) {
+  std::string table = fmt::format("{}\n{:>8}{:>24}", place(point), "cM", "norm of a draw of G5");
+  for (const NormAtC& at : point.measured)
+    table +=
+        fmt::format("\n{:>8.4g}{:>24}", at.cM, fmt::format("{:.5g} ±{:.1g}", at.norm, at.error));
+  return table;
+}
+
+std::vector<MetricsLine> to_lines(const StudyPoint& point, const StudyOptions& options) {
+  std::vector<MetricsLine> lines;
+  for (const EstimatorFigures& figures : point.measured.estimators) {
+    for (std::size_t w = 0; w < figures.weights.size(); ++w) {
+      const GradientFigures& f = figures.weights[w];
+      const ReferenceFigures& reference = point.measured.reference;
+      MetricsLine& line = lines.emplace_back(line_at(point, options));
+      line["reference_particles"] = reference.particles;  // 0: exact
+      if (reference.particles > 0)
+        line["reference_quarter_bias"] = length(reference.quarter_bias[w]);
+      line["estimator"] = name_of(figures.estimator);
+      line["weights"] = f.weights;
+      line["bias"] = length(f.bias);
+      line["bias_squared"] = f.bias.value;
+      line["bias_squared_error"] = f.bias.error;
+      line["variance"] = f.variance;
+      line["cosine"] = f.cosine;
+      line["cosine_sd"] = f.cosine_sd;
+    }
+  }
+  return lines;
+}
+
+std::vector<MetricsLine> to_lines(const SweepPoint& point, const StudyOptions& options) {
+  std::vector<MetricsLine> lines;
+  for (const NormAtC& at : point.measured) {
+    MetricsLine& line = lines.emplace_back(line_at(point, options));
+    line["cM"] = at.cM;
+    line["norm"] = at.norm;
+    line["norm_error"] = at.error;
+  }
+  return lines;
+}
+
+Charts charts_of(const std::vector<StudyPoint>& points) {
+  const std::vector<EstimatorFigures>& estimators = points[0].measured.estimators;
+  const std::size_t matrices = estimators[0].weights.size() - 1;  // without V
+  Charts result{.columns = int(matrices)};
+  for (const Measure& measure : kMeasures) {
+    for (std::size_t w = 0; w < matrices; ++w) {
+      Chart chart{.title = fmt::format("{}, {}", measure.title, estimators[0].weights[w].weights),
+                  .x = {"training step"},
+                  .y = {measure.label, measure.logarithmic}};
+      for (std::size_t e = 0; e < estimators.size(); ++e) {
+        Series series{.name = name_of(estimators[e].estimator),
+                      .color = int(estimators[e].estimator)};
+        for (const StudyPoint& point : points)
+          series.points.push_back(
+              {double(point.step), measure.value(point.measured.estimators[e].weights[w])});
+        chart.series.push_back(std::move(series));
+      }
+      result.charts.push_back(std::move(chart));
+    }
+  }
+  return result;
+}
+
+Charts charts_of(const std::vector<SweepPoint>& points) {
+  Chart chart{.title = "Norm of a draw of G5, first hidden layer's weights",
+              .x = {"cM"},
+              .y = {"mean norm over mini-batches", /*logarithmic=*/true}};
+  for (const SweepPoint& point : points) {
+    Series series{.name = place(point), .color = int(chart.series.size())};
+    for (const NormAtC& at : point.measured) series.points.push_back({at.cM, at.norm});
+    chart.series.push_back(std::move(series));
+  }
+  return {.charts = {std::move(chart)}};
+}
+
+}  // namespace sfnn

@@ -1,0 +1,40 @@
+// What `sfnn estimators` shows of its measurements: tables, JSON lines, charts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "host/app/report/chart.hpp"
+#include "host/io/metrics.hpp"
+#include "host/train/estimator_study.hpp"
+
+namespace sfnn {
+
+// A place on the training path with what was measured there.
+template <class Measured>
+struct PathPoint {
+  std::int64_t step = 0, epoch = 0;
+  Measured measured;
+};
+using StudyPoint = PathPoint<Study>;
+using SweepPoint = PathPoint<std::vector<NormAtC>>;
+
+// At most 100 columns, no newline at the end.
+std::string to_table(const StudyPoint&);
+std::string to_table(const SweepPoint&);
+
+// A line for each estimator and weight matrix, or for each cM.
+std::vector<MetricsLine> to_lines(const StudyPoint&, const StudyOptions&);
+std::vector<MetricsLine> to_lines(const SweepPoint&, const StudyOptions&);
+
+// Bias, variance and cosine along the path, side by side for the hidden layers' weights (`columns`
+// of them): those of the output get the same from every estimator.
+struct Charts {
+  std::vector<Chart> charts;
+  int columns = 1;
+};
+Charts charts_of(const std::vector<StudyPoint>&);
+Charts charts_of(const std::vector<SweepPoint>&);
+
+}  // namespace sfnn

@@ -1,0 +1,198 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "host/app/command_line.hpp"
+#include "host/app/commands.hpp"
+#include "host/app/estimator_view.hpp"
+#include "host/app/progress.hpp"
+#include "host/backend/error.hpp"
+#include "host/io/atomic_file.hpp"
+#include "host/io/run_directory.hpp"
+#include "host/train/estimator_study.hpp"
+
+namespace sfnn {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct EstimatorsCommand {
+  MachineOptions machine;
+  std::vector<std::string> path;  // run directories, checkpoints
+  std::vector<std::string> settings;
+  std::optional<std::int64_t> particles, batch, reference;
+  std::int64_t draws = 50;
+  std::string sweep_c;  // "0:2:0.1"
+  std::string out, plot;
+};
+
+// --- the training path -------------------------------------------------------------------------
+
+struct TrainingPath {
+  Config config;
+  NetworkSpec network;
+  std::vector<float> x_mean;
+  std::vector<PathPoint<std::vector<float>>> weights;  // by step
+
+  void add(const fs::path& file) {
+    Checkpoint checkpoint = load_checkpoint(file);
+    if (weights.empty()) {
+      config = checkpoint.config;
+      network = checkpoint.network;
+      x_mean = checkpoint.x_mean;
+    } else if (const auto changed = differences(config, checkpoint.config); !changed.empty()) {
+      throw ConfigError(
+          fmt::format("{} is of another run than the checkpoints before it ({}): "
+                      "study them apart",
+                      file.string(), fmt::join(changed, "; ")));
+    }
+    weights.push_back(
+        {checkpoint.state.step, checkpoint.state.epoch, std::move(checkpoint.params)});
+  }
+
+  // A run's path begins with the weights that were drawn.
+  void add_run(const fs::path& directory) {
+    const std::vector<fs::path> files = RunDirectory(directory).steps();
+    if (files.empty()) throw DataError(fmt::format("{} has no checkpoints", directory.string()));
+    for (const fs::path& file : files) add(file);
+    if (config.net.init_from.empty()) weights.push_back({0, 0, starting_weights(config, network)});
+  }
+};
+
+TrainingPath open_path(const std::vector<std::string>& names) {
+  TrainingPath path;
+  for (const std::string& name : names)
+    fs::is_directory(name) ? path.add_run(name) : path.add(name);
+  std::ranges::sort(path.weights, {}, [](const auto& point) { return point.step; });
+  const auto twice = std::ranges::unique(path.weights, {}, [](const auto& p) { return p.step; });
+  path.weights.erase(twice.begin(), twice.end());
+  return path;
+}
+
+// --- the work ----------------------------------------------------------------------------------
+
+std::vector<double> sweep_values(const std::string& text) {
+  double value[3];  // low, high, step
+  const char *at = text.data(), *end = at + text.size();
+  bool good = true;
+  for (int i = 0; i < 3 && good; ++i) {
+    const auto [next, error] = std::from_chars(at, end, value[i]);
+    good = error == std::errc() && (i == 2 ? next == end : next != end && *next == ':');
+    at = next + 1;
+  }
+  constexpr int kMost = 1000;
+  good = good && value[1] >= value[0] && value[2] > 0 && (value[1] - value[0]) / value[2] < kMost;
+  if (!good)
+    throw ConfigError(fmt::format(
+        "--sweep-c '{}': write it as LOW:HIGH:STEP, as in 0:2:0.1, of at most {} values", text,
+        kMost));
+  std::vector<double> values;
+  for (int i = 0; value[0] + i * value[2] <= value[1] * (1 + 1e-12) + 1e-12; ++i)
+    values.push_back(value[0] + i * value[2]);
+  return values;
+}
+
+// Measures every point of the path, shows each and writes the file anew: what is done survives.
+template <class Measure>
+void follow(const EstimatorsCommand& command, const TrainingPath& path, StudyOptions options,
+            Measure measure) {
+  using Clock = std::chrono::steady_clock;
+  Progress progress(Progress::suitable_mode(/*quiet=*/false));
+  std::vector<PathPoint<decltype(measure(path.weights[0].measured, options))>> done;
+  std::vector<MetricsLine> lines;
+  const auto start = Clock::now();
+  for (const auto& [step, epoch, params] : path.weights) {
+    options.progress = [&](double share) {
+      if (!progress.due()) return;
+      const double all = (double(done.size()) + share) / double(path.weights.size());
+      const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+      progress.show(fmt::format("step {}, {} of {}: {:.0f} %, {} left", step, done.size() + 1,
+                                path.weights.size(), 100 * share,
+                                duration(seconds * (1 - all) / all)));
+    };
+    done.push_back({step, epoch, measure(params, options)});
+    progress.say(to_table(done.back()) + "\n");
+    if (command.out.empty()) continue;
+    std::ranges::copy(to_lines(done.back(), options), std::back_inserter(lines));
+    rewrite_metrics(command.out, lines);
+  }
+  if (command.plot.empty()) return;
+  const Charts charts = charts_of(done);
+  write_file_atomically(command.plot, to_svg_file(charts.charts, charts.columns));
+}
+
+int run_estimators(const EstimatorsCommand& command) {
+  const std::vector<double> cM =
+      command.sweep_c.empty() ? std::vector<double>() : sweep_values(command.sweep_c);
+  TrainingPath path = open_path(command.path);
+  for (const std::string& setting : command.settings) apply_setting(path.config, setting);
+  path.config.validate();
+  const auto backend = make_backend(command.machine.backend);
+  DataSet data = data_of(path.config, command.machine);
+  data.x_mean = path.x_mean;
+  if (network_of(path.config, data) != path.network) {
+    throw ConfigError(
+        fmt::format("the checkpoints' network {} does not fit these settings and data",
+                    to_string(path.network)));
+  }
+  const NetworkSpec spec = test_network_of(path.config, path.network);
+  StudyOptions options{.train = train_options_of(path.config, command.machine),
+                       .draws = command.draws,
+                       .reference_particles = command.reference};
+  options.train.particles = command.particles.value_or(options.train.particles);
+  options.train.batch = command.batch.value_or(std::min(options.train.batch, data.train.count));
+  options.train.tiling = {};  // the run's own was chosen for its own batch and M
+  fmt::print("{} on {}, {}: M = {}, {} examples, {} draws\n\n", to_string(spec), data.name,
+             backend->describe(), options.train.particles, options.train.batch, options.draws);
+  if (cM.empty()) {
+    follow(command, path, options, [&](const auto& params, const StudyOptions& with) {
+      return study_estimators(*backend, spec, params, data, with);
+    });
+  } else {
+    follow(command, path, options, [&](const auto& params, const StudyOptions& with) {
+      return norm_against_c(*backend, spec, params, data, with, cM);
+    });
+  }
+  return kDone;
+}
+
+}  // namespace
+
+void add_estimators_command(CLI::App& app, int& code) {
+  const auto command = std::make_shared<EstimatorsCommand>();
+  CLI::App* sub = app.add_subcommand(
+      "estimators", "Measure bias, variance and direction of G1 to G5 along a run");
+  add_machine_options(*sub, command->machine);
+  add_settings(*sub, command->settings);
+  sub->add_option("path", command->path,
+                  "A run directory (its drawn weights and every checkpoint kept) or checkpoints")
+      ->required()
+      ->type_name("RUN|CHECKPOINT");
+  const CLI::Validator some = CLI::PositiveNumber;
+  sub->add_option("--particles", command->particles, "M (else as in training)")->check(some);
+  sub->add_option("--batch", command->batch, "Examples of the mini-batch (else as in training)")
+      ->check(some);
+  sub->add_option("--draws", command->draws, "Gradients drawn for each estimator")
+      ->check(some)
+      ->capture_default_str();
+  sub->add_option("--reference", command->reference,
+                  "M of the reference (else enumeration of up to 12 units, or 1000)")
+      ->check(some);
+  sub->add_option("--sweep-c", command->sweep_c,
+                  "Instead: the norm of G5's draws for the first layer, for these values of c M")
+      ->type_name("LOW:HIGH:STEP");
+  sub->add_option("--out", command->out, "Write the figures to this file, a JSON object a line");
+  sub->add_option("--plot", command->plot, "Write charts to this SVG file");
+  sub->footer(
+      examples("  sfnn estimators runs/first --plot estimators.svg\n"
+               "  sfnn estimators runs/first --particles 100 --reference 10000 --out e.jsonl\n"
+               "  sfnn estimators runs/first/checkpoints/best.safetensors --draws 200\n"
+               "  sfnn estimators runs/classes --sweep-c 0:2:0.1 --plot figure1-left.svg"));
+  sub->callback([command, &code] { code = run_estimators(*command); });
+}
+
+}  // namespace sfnn
