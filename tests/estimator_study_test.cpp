@@ -276,6 +276,28 @@ TEST(EstimatorStudy, TheBatchIsDrawnOnce) {
   EXPECT_NEAR(std::sqrt(deviation), 0.25, 0.08);
 }
 
+// L_bar is there from the first draw on: without it, G1's draws are as long as enumeration says.
+TEST(GradientDraws, G1sBaselineIsWarm) {
+  constexpr int kSeeds = 100;
+  const Small small = two_layers();
+  const ParamSlot slot = ParamLayout(small.spec).hidden[0].W_s;
+  const GradientMoments cold =
+      enumerate_gradient(small.spec, small.params, small.batch(2), {.id = Estimator::G1});
+  const double cold_square =
+      (sum_over(slot, cold.variance, same) + sum_over(slot, cold.mean, square)) /
+      square(double(small.data.train.count));
+  double warm_square = 0;
+  TrainOptions options = small.options(/*M=*/2, /*draws=*/1).train;
+  options.estimator = Estimator::G1;
+  for (int seed = 0; seed < kSeeds; ++seed) {
+    options.seed = std::uint64_t(seed);
+    GradientDraws draws(*small.backend, small.spec, options, small.data, small.weights);
+    const std::vector<float> g = draws.next();
+    warm_square += sum_over(slot, to_double(g), square) / kSeeds;
+  }
+  EXPECT_LT(warm_square, 0.3 * cold_square);
+}
+
 // E|g| of one draw, summed over all that two particles of one example may draw.
 TEST(NormAgainstC, IsTheExpectedNormOfOneDraw) {
   const Small small(network(3, {"3s", "2s"}, 2, Output::bernoulli), /*N=*/1);
