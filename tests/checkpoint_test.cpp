@@ -200,7 +200,7 @@ TEST(Checkpoint, TensorNamesAreNeverPaths) {
   const TemporaryDirectory directory;
   std::filesystem::create_directory(directory.path() / "run");
   const auto path = directory.path() / "run" / "c.safetensors";
-  for (const std::string name :
+  for (const std::string& name :
        {std::string("../outside"), (directory.path() / "outside").string(), std::string("..")}) {
     TensorFile file = to_tensor_file(example());
     file.tensors.push_back({name, {1}, {1}});

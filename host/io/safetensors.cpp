@@ -43,6 +43,47 @@ std::span<const std::byte> as_byte_span(std::string_view text) {
 
 // --- reading -----------------------------------------------------------------------------------
 
+// Walks through a header before it is kept: how deep it is, and whether a key occurs twice, of
+// which a JSON object would keep only the last. (nlohmann's parser would call back for the same, in
+// time quadratic in the number of objects.)
+class HeaderWatch : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  std::string fault;  // where the walk was broken off for other reasons than a parse error
+
+  bool start_object(std::size_t) override {
+    if (!enter()) return false;
+    keys_[depth_ - 1].clear();
+    return true;
+  }
+  bool key(string_t& name) override {
+    if (keys_[depth_ - 1].insert(name).second) return true;
+    return broken(fmt::format("'{:.60}' occurs twice", name));
+  }
+  bool start_array(std::size_t) override { return enter(); }
+  bool end_object() override { return leave(); }
+  bool end_array() override { return leave(); }
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) override {
+    return false;
+  }
+
+ private:
+  static constexpr int kMaxDepth = 3;  // header, tensor, shape
+
+  bool enter() { return ++depth_ <= kMaxDepth || broken("its header is nested too deeply"); }
+  bool leave() { return --depth_, true; }
+  bool broken(std::string why) { return fault = std::move(why), false; }
+
+  int depth_ = 0;
+  std::set<std::string> keys_[kMaxDepth];
+};
+
 class Reader {
  public:
   Reader(std::span<const std::byte> bytes, std::string_view name, Checksums checksums)
@@ -90,27 +131,14 @@ class Reader {
     data_ = rest.subspan(length);
   }
 
-  // Depth and repeated keys are looked at while parsing: a JSON object would keep only the last of
-  // two equal ones.
   nlohmann::json parse_header() const {
-    using Event = nlohmann::json::parse_event_t;
-    constexpr int kMaxDepth = 3;  // header, tensor, shape
-    std::set<std::string> seen[kMaxDepth + 1];
-    const auto watch = [&](int depth, Event event, nlohmann::json& parsed) {
-      if (depth > kMaxDepth || (depth == kMaxDepth && event != Event::value))
-        refuse("its header is nested too deeply");
-      if (event == Event::object_start) seen[depth + 1].clear();
-      if (event == Event::key && !seen[depth].insert(parsed.get<std::string>()).second)
-        refuse(fmt::format("'{:.60}' occurs twice", parsed.get<std::string>()));
-      return true;
-    };
-    try {
-      nlohmann::json header = nlohmann::json::parse(header_, watch);
-      if (!header.is_object()) refuse("its header is not a JSON object");
-      return header;
-    } catch (const nlohmann::json::exception&) {
-      refuse("its header is not JSON");
+    HeaderWatch watch;
+    if (!nlohmann::json::sax_parse(header_, &watch)) {
+      refuse(watch.fault.empty() ? "its header is not JSON" : watch.fault);
     }
+    nlohmann::json header = nlohmann::json::parse(header_);
+    if (!header.is_object()) refuse("its header is not a JSON object");
+    return header;
   }
 
   std::map<std::string, std::string> read_metadata(const nlohmann::json& json) const {

@@ -63,7 +63,7 @@ std::vector<float> exact_gradient(Backend& backend, const NetworkSpec& spec, con
   }
   const std::int64_t states = std::int64_t(1) << units;
   const HiddenBits bits = all_states(spec, states);
-  const StagedData staged(backend, data.train, data.x_mean);
+  const StagedData staged(backend, data.train, data.x_mean, /*height=*/1);
   Pass pass(backend, spec, {.estimator = Estimator::G4}, /*max_examples=*/1, states);
   const Buffer d_params(backend, params.size_bytes()), part(backend, params.size_bytes());
   const Buffer C_hat(backend, sizeof(float)), ess(backend, sizeof(float));
@@ -73,7 +73,7 @@ std::vector<float> exact_gradient(Backend& backend, const NetworkSpec& spec, con
   const std::span log_w_bytes = std::as_writable_bytes(std::span(log_w));
   for (std::int64_t n = 0; n < staged.count(); ++n) {
     const Tile tile{.first = n, .N = 1, .M = states};
-    staged.gather(backend, tile, nullptr, {}, pass);
+    staged.gather(backend, tile, {}, pass);
     pass.forward(tile, d_params.floats(), bits);
     pass.log_prob(d_params.floats());
     auto* d_log_w = reinterpret_cast<std::byte*>(pass.log_w());

@@ -34,18 +34,21 @@ DataSet fixed_batch(Backend& backend, const NetworkSpec& spec, const TrainOption
     throw ConfigError(
         fmt::format("a batch of {}: there are {} training examples", count, data.train.count));
   }
-  const StagedData staged(backend, data.train, data.x_mean);
+  StagedData staged(backend, data.train, data.x_mean, /*height=*/count);
   Pass pass(backend, spec, {.backward = false}, count, /*M=*/1);
   const Buffer order(backend, data.train.count * sizeof(std::int32_t));
   auto* rows = reinterpret_cast<std::int32_t*>(order.data());
   backend.shuffle({options.seed, /*step=*/0, kSitePermutation}, data.train.count, rows);
   backend.set_clock({.step = 0});
-  staged.gather(backend, {.N = count}, rows,
+  staged.reorder(rows);
+  staged.begin_step(0);
+  staged.gather(backend, {.N = count},
                 {.binarize = data.binarize_train,
                  .noise = float(options.noise),
                  .data_seed = options.data_seed,
                  .seed = options.seed},
                 pass);
+  staged.end_step();
   const Matrix x = pass.x(count), y = pass.y(count);
   DataSet batch;
   batch.name = data.name;
