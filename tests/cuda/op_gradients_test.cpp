@@ -1,0 +1,235 @@
+// The ops behind the outputs' likelihood and the gradients, at shapes beyond a lane's first turn
+// and a loop's first unrolled round, on all rows and on some of them.
+#include "host/model/estimator.hpp"
+#include "tests/cuda/op_parity.hpp"
+
+namespace sfnn {
+namespace {
+
+struct OpGradients : OpParity {
+  // Every third row and a few more, ascending; or all.
+  static std::vector<std::int32_t> some_rows(std::int64_t rows) {
+    std::vector<std::int32_t> index;
+    for (std::int64_t r = 0; r < rows; ++r)
+      if (r % 3 == 1 || r % 7 < 2) index.push_back(std::int32_t(r));
+    return index;
+  }
+  static RowSet row_set(const Buffer& index, std::int64_t count, bool all, std::int64_t rows) {
+    return all ? RowSet{nullptr, rows}
+               : RowSet{reinterpret_cast<const std::int32_t*>(index.data()), count};
+  }
+};
+
+TEST_P(OpGradients, SumsOverParticles) {
+  for (const auto& [N, M, H] : {std::tuple{1, 1, 1},
+                                {2, 3, 33},
+                                {3, 4, 5},
+                                {2, 9, 70},
+                                {40, 2, 31},
+                                {9, 12, 2},
+                                {1, 130, 2}}) {
+    const std::int64_t rows = N * M;
+    const std::vector<std::int32_t> some = some_rows(rows);
+    for (const bool all : {true, false}) {
+      SCOPED_TRACE(testing::Message() << N << " x " << M << " x " << H << (all ? "" : ", some"));
+      const std::int64_t count = all ? rows : std::int64_t(some.size());
+      const auto g = normals(count * H, 11);
+      expect_equal(N * H, float_tolerance(M, 3 * M), "sums", [&](Backend& backend, float* out) {
+        const Buffer d_g = upload(backend, g), index = upload(backend, some);
+        backend.sum_particles({.N = N, .M = M}, row_set(index, count, all, rows),
+                              {d_g.floats(), count, H}, {out, N, H});
+      });
+    }
+  }
+}
+
+// Logits of one size rise or fall along the row, so that in a running log-sum-exp each term counts
+// and each may be the new largest; others are large enough to saturate. Two of PTX's own
+// branches no value tells apart: a lane's first term is below its largest only where it is NaN, and
+// its first sum is x + 0.
+std::vector<float> logits(std::int64_t rows, std::int64_t D, double slope, double scale) {
+  std::vector<float> o = normals(rows * D, 1, scale);
+  for (std::int64_t e = 0; e < rows * D; ++e) o[e] += float(slope * double(e % D) / 32);
+  return o;
+}
+
+std::vector<float> targets(Output output, std::int64_t N, std::int64_t D) {
+  Random random(4);
+  std::vector<float> y(output == Output::softmax ? N : N * D);
+  for (float& value : y)
+    value = output == Output::softmax     ? float(random.integer(0, int(D) - 1))
+            : output == Output::bernoulli ? float(random.uniform())
+                                          : float(random.normal());
+  return y;
+}
+
+struct Logits {
+  double slope, scale;
+};
+
+TEST_P(OpGradients, LogLikelihoodsAndTheirGradients) {
+  for (const Output output : {Output::softmax, Output::bernoulli, Output::gaussian}) {
+    for (const auto& [N, M, D] :
+         {std::tuple{1, 1, 1}, {3, 2, 10}, {2, 5, 37}, {40, 1, 3}, {1, 2, 96}, {1, 2, 300}}) {
+      for (const auto& [slope, scale] : {Logits{0.4, 0.3}, {-0.4, 0.3}, {0, 10}}) {
+        SCOPED_TRACE(testing::Message() << to_string(output) << " " << N << " x " << M << " x " << D
+                                        << ", slope " << slope << ", scale " << scale);
+        const std::int64_t rows = N * M;
+        const auto o = logits(rows, D, slope, scale), c = normals(D, 2, 0.1),
+                   y = targets(output, N, D), w_bar = normals(rows, 3);
+        const auto with = [&](Backend& backend, const auto& op) {
+          const Buffer d_o = upload(backend, o), d_c = upload(backend, c), d_y = upload(backend, y);
+          op(OutputArgs{output,
+                        {.N = N, .M = M},
+                        {d_o.floats(), rows, D},
+                        d_c.floats(),
+                        {d_y.floats(), N, output == Output::softmax ? 1 : D}});
+        };
+        // A lane adds up every 32nd term, the lanes' sums are added by five shuffles.
+        const double size = 4 * scale + std::abs(slope) * double(D) / 32 + 4;
+        const double magnitude = output == Output::softmax    ? size
+                                 : output == Output::gaussian ? double(D) * size * size
+                                                              : double(D) * size;
+        expect_equal(rows, float_tolerance(double(D) / 32 + 5, magnitude), "log_w",
+                     [&](Backend& backend, float* out) {
+                       with(backend, [&](const OutputArgs& p) { backend.output_log_prob(p, out); });
+                     });
+        const std::vector<std::int32_t> some = some_rows(rows);
+        for (const bool all : {true, false}) {
+          const std::int64_t count = all ? rows : std::int64_t(some.size());
+          expect_equal(
+              count * D, float_tolerance(1, 4 * size), "g_o", [&](Backend& backend, float* out) {
+                const Buffer d_w_bar = upload(backend, w_bar), index = upload(backend, some);
+                with(backend, [&](const OutputArgs& p) {
+                  backend.output_grad(p, d_w_bar.floats(), row_set(index, count, all, rows),
+                                      {out, count, D});
+                });
+              });
+        }
+        expect_equal(N * D, float_tolerance(M, M * size), "mean",
+                     [&](Backend& backend, float* out) {
+                       with(backend, [&](const OutputArgs& p) {
+                         backend.accumulate_mean_output(p, {out, N, D});
+                       });
+                     });
+      }
+    }
+  }
+}
+
+TEST_P(OpGradients, OfEveryEstimator) {
+  for (const EstimatorInfo& estimator : kEstimators) {
+    for (const bool shared : {true, false}) {
+      for (const auto& [N, M, H] : {std::tuple{1, 1, 1}, {3, 5, 37}, {30, 2, 4}, {1, 9, 70}}) {
+        SCOPED_TRACE(testing::Message() << estimator.name << (shared ? " shared " : " ") << N
+                                        << " x " << M << " x " << H);
+        const std::int64_t rows = N * M, a_rows = shared ? N : rows;
+        const std::vector<std::int32_t> some = some_rows(rows);
+        const auto a = normals(a_rows * H, 1, 3), b = normals(H, 2), w_bar = normals(rows, 3),
+                   C_hat = normals(N, 4, 10), g = normals(rows * H, 5);
+        std::vector<float> baseline = normals(2 * H, 6);
+        for (std::int64_t i = 0; i < H; ++i) baseline[i] = std::abs(baseline[i]) + 0.1f;
+        Random random(7);
+        std::vector<std::uint8_t> bits(rows * H);
+        for (auto& bit : bits) bit = std::uint8_t(random.integer(0, 1));
+        for (const bool all : {true, false}) {
+          if (shared && !all) continue;  // rows are the examples
+          const std::int64_t count = all ? a_rows : std::int64_t(some.size());
+          expect_equal(
+              count * H, float_tolerance(M, 300 * M), "g", [&](Backend& backend, float* out) {
+                const Buffer d_a = upload(backend, a), d_b = upload(backend, b),
+                             d_w_bar = upload(backend, w_bar), d_C_hat = upload(backend, C_hat),
+                             d_baseline = upload(backend, baseline), index = upload(backend, some);
+                Buffer s(backend, backend.bits_bytes(rows, H));
+                backend.upload_bits(bits, {s.data(), rows, H});
+                backend.upload(std::as_bytes(std::span(g).first(count * H)),
+                               reinterpret_cast<std::byte*>(out));
+                backend.hidden_grad({.estimator = estimator.id,
+                                     .tile = {.N = N, .M = M},
+                                     .a = {d_a.floats(), a_rows, H},
+                                     .b = d_b.floats(),
+                                     .s = {s.data(), rows, H},
+                                     .w_bar = d_w_bar.floats(),
+                                     .C_hat = d_C_hat.floats(),
+                                     .baseline = d_baseline.floats(),
+                                     .c = 0.25f,
+                                     .rows = row_set(index, count, all, a_rows),
+                                     .g = {out, count, H}});
+              });
+        }
+      }
+    }
+  }
+}
+
+TEST_P(OpGradients, DeterministicUnitsForwardAndBack) {
+  for (const auto& [N, M, H] : {std::tuple{1, 1, 1}, {3, 5, 37}, {30, 2, 4}}) {
+    const std::int64_t rows = N * M;
+    const auto a = normals(rows * H, 1, 5), common = normals(N * H, 2), b = normals(H, 3);
+    for (const bool shared : {true, false}) {
+      expect_equal(rows * H, 1e-6, "d", [&](Backend& backend, float* out) {
+        const Buffer d_common = upload(backend, common), d_b = upload(backend, b);
+        backend.upload(std::as_bytes(std::span(a)), reinterpret_cast<std::byte*>(out));
+        backend.activate({.N = N, .M = M}, {shared ? d_common.floats() : nullptr, N, H},
+                         d_b.floats(), {out, rows, H});
+      });
+    }
+    const std::vector<std::int32_t> some = some_rows(rows);
+    for (const bool all : {true, false}) {
+      const std::int64_t count = all ? rows : std::int64_t(some.size());
+      expect_equal(count * H, 1e-6, "g_d", [&](Backend& backend, float* out) {
+        const Buffer d = upload(backend, a), index = upload(backend, some);
+        backend.upload(std::as_bytes(std::span(a).first(count * H)),
+                       reinterpret_cast<std::byte*>(out));
+        backend.deterministic_grad({d.floats(), rows, H}, row_set(index, count, all, rows),
+                                   {out, count, H});
+      });
+    }
+  }
+}
+
+TEST_P(OpGradients, UpdatesOfSeveralParts) {
+  for (const std::int64_t parts : {1, 2, 5, 9}) {
+    const std::int64_t size = 9000, stride = size + 3;  // beyond one wave
+    const auto params = normals(size, 1), velocity = normals(size, 2),
+               gradient = normals(parts * stride, 3);
+    for (const std::uint32_t step : {0u, 7u}) {
+      expect_equal(2 * size, float_tolerance(parts, 10 * parts), "params, velocity",
+                   [&](Backend& backend, float* out) {
+                     const Buffer d_parts = upload(backend, gradient);
+                     backend.upload(std::as_bytes(std::span(params)),
+                                    reinterpret_cast<std::byte*>(out));
+                     backend.upload(std::as_bytes(std::span(velocity)),
+                                    reinterpret_cast<std::byte*>(out + size));
+                     backend.set_clock({.step = step, .learning_rate = 0.3f});
+                     backend.update({.params = out,
+                                     .velocity = out + size,
+                                     .parts = d_parts.floats(),
+                                     .size = size,
+                                     .part_count = parts,
+                                     .part_stride = stride,
+                                     .scale = 0.125f,
+                                     .momentum = 0.9f});
+                   });
+      expect_equal(
+          size, float_tolerance(parts, 10 * parts), "averages", [&](Backend& backend, float* out) {
+            const Buffer d_parts = upload(backend, gradient);
+            backend.upload(std::as_bytes(std::span(params)), reinterpret_cast<std::byte*>(out));
+            backend.set_clock({.step = step});
+            backend.update_baseline({.averages = out,
+                                     .parts = d_parts.floats(),
+                                     .size = size,
+                                     .part_count = parts,
+                                     .part_stride = stride,
+                                     .scale = 0.125f,
+                                     .decay = 0.9f});
+          });
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, OpGradients, backends_under_test(),
+                         [](const auto& suite) { return std::string(suite.param); });
+
+}  // namespace
+}  // namespace sfnn
