@@ -155,7 +155,7 @@ Charts charts_of(const std::vector<StudyPoint>& points) {
 Charts charts_of(const std::vector<SweepPoint>& points) {
   Chart chart{.title = "Norm of a draw of G5, first hidden layer's weights",
               .x = {"cM"},
-              .y = {"mean norm over mini-batches", /*logarithmic=*/true}};
+              .y = {"mean norm over mini-batches", false, 0.0}};
   for (const SweepPoint& point : points) {
     Series series{.name = place(point), .color = int(chart.series.size())};
     for (const NormAtC& at : point.measured) series.points.push_back({at.cM, at.norm});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cstdio>
 #include <memory>
 #include <optional>
 
@@ -148,6 +149,7 @@ int run_estimators(const EstimatorsCommand& command) {
   options.train.tiling = {};  // the run's own was chosen for its own batch and M
   fmt::print("{} on {}, {}: M = {}, {} examples, {} draws\n\n", to_string(spec), data.name,
              backend->describe(), options.train.particles, options.train.batch, options.draws);
+  std::fflush(stdout);
   if (cM.empty()) {
     follow(command, path, options, [&](const auto& params, const StudyOptions& with) {
       return study_estimators(*backend, spec, params, data, with);
