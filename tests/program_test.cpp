@@ -2,6 +2,7 @@
 // wrong.
 #include "tests/support/program.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -18,6 +19,9 @@ namespace sfnn {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
 
 TEST_F(Program, TrainsEvaluatesAndDraws) {
   const Result train = run("train " + small_ + "--set train.epochs=3 --out first");
@@ -202,6 +206,23 @@ struct BadCall {
   int code;
   const char* says;
 };
+
+TEST_F(Program, VerboseSaysHowEachLayersProductsAreDone) {
+  const std::string setting =
+      "train " + small_ + "--set train.epochs=0 --set net.hidden=40s,10s,40d,40s --verbose ";
+  const Result fast = run(setting + "--out fast");
+  ASSERT_EQ(fast.code, 0) << fast.out;
+  // x is real; 10 inputs are too few for the gradient's tables; d is real again.
+  EXPECT_THAT(fast.out, ContainsRegex("layer 1: .*forward by OpenBLAS.*gradient by OpenBLAS"));
+  EXPECT_THAT(fast.out, ContainsRegex("layer 2: .*forward by look-up .*gradient by look-up"));
+  EXPECT_THAT(fast.out, ContainsRegex("layer 3: .*forward by look-up .*gradient by OpenBLAS"));
+  EXPECT_THAT(fast.out, ContainsRegex("layer 4: .*forward by OpenBLAS.*gradient by OpenBLAS"));
+  EXPECT_THAT(fast.out, ContainsRegex("output: .*forward by look-up .*gradient by look-up"));
+  const Result plain = run(setting + "--plain --out plain");
+  ASSERT_EQ(plain.code, 0) << plain.out;
+  EXPECT_THAT(plain.out, HasSubstr("layer 2: "));
+  EXPECT_THAT(plain.out, Not(HasSubstr("look-up")));
+}
 
 TEST_F(Program, BadInputGetsOneSentenceAndItsExitCode) {
   std::ofstream(directory_ / "bad.toml") << "[train]\nepoch = 3\n";

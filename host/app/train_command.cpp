@@ -125,6 +125,26 @@ void print_plan(const Config& config, const DataSet& data, const NetworkSpec& sp
   std::fflush(stdout);  // before what may be said of it on stderr
 }
 
+// A line a layer: how the products with its input are done, on tiles of the run's size. What is
+// propagated back is real, and its products are always dense.
+std::vector<std::string> product_lines(const NetworkSpec& spec, Trainer& trainer,
+                                       const Backend& backend) {
+  std::vector<std::string> lines;
+  bool shared = true;  // no stochastic unit lies below
+  for (std::int64_t l = 0; l <= spec.depth(); ++l) {
+    const std::int64_t rows = trainer.tiling().tile * (shared ? 1 : trainer.particles());
+    const bool bits = l > 0 && spec.hidden[l - 1].n_d == 0;
+    const std::int64_t in = spec.input_width(l);
+    const std::int64_t out = l < spec.depth() ? spec.hidden[l].width() : spec.D_out;
+    lines.push_back(fmt::format("{}: {} x {} on {} rows, forward by {}, weight gradient by {}",
+                                l < spec.depth() ? fmt::format("layer {}", l + 1) : "output", in,
+                                out, rows, backend.product_method(bits, rows),
+                                backend.product_method(bits, in)));
+    if (l < spec.depth() && spec.hidden[l].samples()) shared = false;
+  }
+  return lines;
+}
+
 void print_test(const Evaluation& test) {
   fmt::print("test NLL {:.3f} (M = {})", test.nll, test.particles);
   if (test.error) fmt::print(", error {:.2f} %", 100 * *test.error);
@@ -171,6 +191,10 @@ int run_train(const TrainCommand& command) {
   }
   progress.say(fmt::format("{} on {}, {}: {}", to_string(run.network()), data.name,
                            backend->describe(), directory.path().string()));
+  if (command.verbose) {
+    for (const std::string& line : product_lines(run.network(), run.trainer(), *backend))
+      progress.say(line);
+  }
   if (run.train() == TrainingRun::End::stopped) {
     progress.say(fmt::format("stopped at step {}; continue with --resume --out {}",
                              run.trainer().step(), directory.path().string()));
@@ -204,6 +228,8 @@ void add_train_command(CLI::App& app, int& code) {
   sub->add_option("--profile-steps", command->machine.profile_steps,
                   "Mark steps for a profiler: 100:110, the ten after the first hundred");
   sub->add_flag("--dry-run", command->dry_run, "Print the network and the memory plan, and stop");
+  sub->add_flag("--verbose", command->verbose,
+                "Say for each layer how its products are done, and with which instructions");
   sub->add_flag("--quiet", command->quiet, "Print nothing but errors");
   sub->footer([] {
     return examples(

@@ -27,6 +27,10 @@ HostBackend::HostBackend(int threads) : pool_(threads) {
       1);  // parallelism is over tiles; a product's own threads would change its sums
 }
 
+std::string HostBackend::product_method(bool, std::int64_t) const {
+  return fmt::format("OpenBLAS ({})", openblas_get_corename());
+}
+
 std::byte* HostBackend::allocate(std::size_t bytes) {
   const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   void* data = rounded < bytes ? nullptr : std::aligned_alloc(kAlignment, rounded);

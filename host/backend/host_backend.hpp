@@ -11,6 +11,8 @@ class HostBackend : public Backend {
  public:
   explicit HostBackend(int threads);
 
+  std::string product_method(bool bits, std::int64_t rows) const override;
+
   std::byte* allocate(std::size_t bytes) override;
   void release(std::byte* data, std::size_t bytes) noexcept override;
   void upload(std::span<const std::byte> from, std::byte* to) override;

@@ -41,6 +41,11 @@ ConstMatrix gathered(ConstMatrix z, RowSet rows) {
   return {out, rows.count, z.cols};
 }
 
+const char* instruction_set() {
+  const std::int64_t targets = hwy::SupportedTargets();
+  return hwy::TargetName(targets & -targets);
+}
+
 void require(bool fits, const char* op) {
   if (!fits) throw ShapeError(fmt::format("operands of {} do not fit", op));
 }
@@ -48,9 +53,12 @@ void require(bool fits, const char* op) {
 }  // namespace
 
 std::string CpuBackend::describe() const {
-  const std::int64_t targets = hwy::SupportedTargets();
-  return fmt::format("cpu ({}, {} thread{})", hwy::TargetName(targets & -targets), lanes(),
-                     lanes() == 1 ? "" : "s");
+  return fmt::format("cpu ({}, {} thread{})", instruction_set(), lanes(), lanes() == 1 ? "" : "s");
+}
+
+std::string CpuBackend::product_method(bool bits, std::int64_t rows) const {
+  if (bits && lookup_pays(rows)) return fmt::format("look-up ({})", instruction_set());
+  return HostBackend::product_method(bits, rows);
 }
 
 std::size_t CpuBackend::bits_bytes(std::int64_t rows, std::int64_t cols) const {

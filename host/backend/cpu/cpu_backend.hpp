@@ -15,6 +15,7 @@ class CpuBackend final : public HostBackend {
 
   std::string name() const override { return "cpu"; }
   std::string describe() const override;
+  std::string product_method(bool bits, std::int64_t rows) const override;
 
   std::size_t bits_bytes(std::int64_t rows, std::int64_t cols) const override;
   void upload_bits(std::span<const std::uint8_t> from, Bits to) override;
