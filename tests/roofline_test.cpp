@@ -79,18 +79,21 @@ TEST(Roofline, ScoreEstimatorsNeedNoProductsBack) {
 }
 
 // Where products take the time, both ways to have fewer or cheaper ones show, and together more.
+// Three bf16 products are cheaper than one of fp32 where tensor cores are more than three times as
+// fast, which those of the RTX 4090 are not.
 TEST(Roofline, SplitProductsAndDroppedParticlesGain) {
-  const NetworkSpec large = network(784, {"2048s", "2048s"}, 784, Output::bernoulli);
+  const NetworkSpec large = network(784, {"1024s", "1024s"}, 784, Output::bernoulli);
   const auto time = [&](Math math, double keep, const Gpu& gpu) {
-    return seconds(launches_of_step(large, {.particles = 50, .batch = 200}, math, keep), gpu);
+    return seconds(launches_of_step(large, {.particles = 50, .batch = 50}, math, keep), gpu);
   };
   for (const Gpu& gpu : kGpus) {
     const double plain = time(Math::fp32, 1, gpu), split = time(Math::bf16x3, 1, gpu);
     const double fewer = time(Math::fp32, 0.2, gpu), both = time(Math::bf16x3, 0.2, gpu);
+    const bool splitting_pays = gpu.bf16 > 3 * gpu.fp32;
     // The products of two real operands remain fp32.
-    EXPECT_LT(split, 0.95 * plain) << gpu.name;
+    EXPECT_EQ(split < 0.95 * plain, splitting_pays) << gpu.name;
     EXPECT_LT(fewer, 0.7 * plain) << gpu.name;
-    EXPECT_LT(both, std::min(split, fewer)) << gpu.name;
+    EXPECT_EQ(both < std::min(split, fewer), splitting_pays) << gpu.name;
   }
 }
 
