@@ -75,6 +75,8 @@ const std::vector<std::pair<std::string, std::string>> kOtherValues = {
     {"train.tile", "10"},
     {"train.parts", "2"},
     {"train.save_every", "10"},
+    {"train.save_steps", "500"},
+    {"train.keep", "7"},
     {"eval.particles", "100000"},
     {"eval.every", "5"},
     {"eval.as_stochastic", "true"},
@@ -190,9 +192,9 @@ TEST(Config, ValuesOutOfRangeAreRefused) {
   for (const auto* setting :
        {"train.particles=0", "train.particles=2147483648", "train.batch=0", "train.epochs=-1",
         "train.learning_rate=-0.1", "data.noise=-1", "train.drop_below=1", "eval.particles=0",
-        "eval.every=0", "train.save_every=0", "data.task=on", "data.task=", "data.limit=2147483648",
-        "data.valid=9223372036854775807", "train.epochs=2147483648", "train.tile=2147483648",
-        "train.parts=2147483648"})
+        "eval.every=0", "train.save_every=0", "train.keep=0", "data.task=on",
+        "data.task=", "data.limit=2147483648", "data.valid=9223372036854775807",
+        "train.epochs=2147483648", "train.tile=2147483648", "train.parts=2147483648"})
     EXPECT_THAT(setting_error(setting), HasSubstr(": must be ")) << setting;
 }
 

@@ -32,6 +32,14 @@ TEST_F(Metrics, ALineAnEpochInTheOrderGiven) {
   EXPECT_THAT(read_metrics(file_), ElementsAre(first_, second_));
 }
 
+TEST_F(Metrics, AppendingFollowsNoLink) {
+  const auto precious = directory_.path() / "precious";
+  write_file_atomically(precious, "mine");
+  std::filesystem::create_symlink(precious, file_);
+  EXPECT_THROW(append_metrics(file_, first_), SaveError);
+  EXPECT_EQ(read_file(precious, 10), "mine");
+}
+
 TEST_F(Metrics, NoFileMeansNoLines) { EXPECT_THAT(read_metrics(file_), IsEmpty()); }
 
 TEST_F(Metrics, ATornLastLineIsPassedOverAndThenCutOff) {

@@ -179,7 +179,7 @@ std::optional<double> search_rate(Backend& backend, const MachineOptions& machin
   config.train.warmup_epochs.reset();  // the long run's share, not its count
   const std::vector<double> grid = rate_grid(search.range);
   const fs::path file = directory.search();
-  fs::create_directories(directory.path());
+  directory.lock();
   std::vector<RateTrial> trials = known_trials(file, key_of(config));
   Trials runs(backend, machine, data, config);
 

@@ -182,6 +182,7 @@ int run_train(const TrainCommand& command) {
   }
   TrainingRun run(*backend, config, command.machine, data, directory, progress);
   if (command.resume && directory.holds_run()) {
+    directory.lock();
     directory.require_same(config);
     run.resume();
   } else {

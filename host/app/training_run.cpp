@@ -89,8 +89,9 @@ TrainingRun::End TrainingRun::train() {
     if (trainer_.step() == profiled_.last) backend_.profiler(false);
     if (trainer_.step() % trainer_.steps_per_epoch() == 0) {
       end_epoch();
-    } else if (progress_.due()) {
-      show_progress(/*epoch_done=*/false);
+    } else {
+      if (checkpoint_is_due()) directory_.save(checkpoint());
+      if (progress_.due()) show_progress(/*epoch_done=*/false);
     }
     if (stop_requested() && trainer_.step() < trainer_.total_steps()) {
       directory_.save(checkpoint());
@@ -99,6 +100,11 @@ TrainingRun::End TrainingRun::train() {
   }
   finish();
   return End::finished;
+}
+
+bool TrainingRun::checkpoint_is_due() const {
+  const std::int64_t every = config_.train.save_steps;
+  return every > 0 && trainer_.step() % every == 0;
 }
 
 void TrainingRun::show_progress(bool epoch_done) {

@@ -27,7 +27,6 @@ class TrainingRun {
   enum class End { finished, stopped };
   End train();  // stopped: by a signal, with the state saved
 
-  bool finished() const { return trainer_.step() == trainer_.total_steps() && test_.has_value(); }
   const std::optional<Evaluation>& test() const { return test_; }
   const NetworkSpec& network() const { return spec_; }
   Trainer& trainer() { return trainer_; }
@@ -38,6 +37,7 @@ class TrainingRun {
   void show_progress(bool epoch_done);
   double seconds() const;
   Evaluation evaluate_on(const Examples&);
+  bool checkpoint_is_due() const;  // within an epoch
   Checkpoint checkpoint();
 
   Backend& backend_;

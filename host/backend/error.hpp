@@ -33,6 +33,11 @@ struct DataError : Error {  // a file is missing, damaged or not what it should 
   using Error::Error;
 };
 
+struct SaveError
+    : Error {  // a file cannot be written: a full disk, a closed directory: exit code 1
+  using Error::Error;
+};
+
 struct ShapeError : Error {  // operands that do not fit: a bug in the caller
   using Error::Error;
 };

@@ -1,15 +1,14 @@
 #include "host/io/atomic_file.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <system_error>
 #include <utility>
 
 #include "host/backend/error.hpp"
+#include "host/io/file_descriptor.hpp"
 
 namespace sfnn {
 namespace {
@@ -17,22 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string reason(int error) { return std::generic_category().message(error); }
-
-class FileDescriptor {
- public:
-  FileDescriptor(const fs::path& path, int flags)
-      : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  ~FileDescriptor() { close(); }
-
-  bool is_open() const { return fd_ >= 0; }
-  int get() const { return fd_; }
-  int close() { return fd_ >= 0 ? ::close(std::exchange(fd_, -1)) : 0; }
-
- private:
-  int fd_;
-};
 
 // Removes a file that was not brought to its end.
 class Temporary {
@@ -63,7 +46,7 @@ bool write_all(int fd, std::string_view bytes) {
 
 void write_file_atomically(const fs::path& path, std::string_view bytes) {
   const auto fail = [&](const char* what) {
-    throw Error(fmt::format("{}: cannot {}: {}", path.string(), what, reason(errno)));
+    throw SaveError(fmt::format("{}: cannot {}: {}", path.string(), what, reason(errno)));
   };
   const fs::path directory = path.has_parent_path() ? path.parent_path() : fs::path(".");
   fs::path temporary_path = path;

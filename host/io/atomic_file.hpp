@@ -10,7 +10,7 @@
 namespace sfnn {
 
 // Writes `path`.tmp in the same directory, syncs it, renames it over `path` and syncs the
-// directory. On failure throws Error with the system's reason; `path` is then as it was and the
+// directory. On failure throws SaveError with the system's reason; `path` is then as it was and the
 // temporary is gone. One that a killed process left behind is overwritten by the next write, so
 // writers of one path must be kept apart.
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);

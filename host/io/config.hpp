@@ -49,6 +49,8 @@ struct TrainConfig {
   std::int64_t tile = 0;
   std::int64_t parts = 0;
   std::int64_t save_every = 1;  // epochs
+  std::int64_t save_steps = 0;
+  std::int64_t keep = 2;  // the newest, and the one before should the newest be damaged
 };
 
 struct EvalConfig {
@@ -129,6 +131,10 @@ struct Config {
       not_negative);
     v("train.save_every", self.train.save_every,
       "epochs from a checkpoint to the next; the last epoch always saves one", at_least_one);
+    v("train.save_steps", self.train.save_steps,
+      "steps from a checkpoint to the next within an epoch; 0: only at its end", not_negative);
+    v("train.keep", self.train.keep, "how many of the newest checkpoints stay, beside the best",
+      at_least_one);
 
     v("eval.particles", self.eval.particles, "M of validation and test", rows);
     v("eval.every", self.eval.every,

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <system_error>
 
 #include "host/backend/error.hpp"
 #include "host/io/atomic_file.hpp"
+#include "host/io/file_descriptor.hpp"
 
 namespace sfnn {
 namespace {
@@ -21,22 +21,31 @@ constexpr std::size_t kMaxBytes = std::size_t(256) << 20;
 // A line is whole once its newline is there.
 std::string_view whole_lines(std::string_view text) { return text.substr(0, text.rfind('\n') + 1); }
 
+void cut_torn_line(const fs::path& path, const FileDescriptor& file) {
+  const off_t size = ::lseek(file.get(), 0, SEEK_END);
+  char last = '\n';
+  if (size <= 0 || (::pread(file.get(), &last, 1, size - 1) == 1 && last == '\n')) return;
+  const std::size_t whole = whole_lines(read_file(path, kMaxBytes)).size();
+  if (::ftruncate(file.get(), off_t(whole)) != 0) {
+    throw SaveError(fmt::format("{}: cannot be written: {}", path.string(),
+                                std::generic_category().message(errno)));
+  }
+}
+
 }  // namespace
 
 void append_metrics(const fs::path& path, const MetricsLine& line) {
   const auto fail = [&](const std::string& why) {
-    throw Error(fmt::format("{}: cannot be written: {}", path.string(), why));
+    throw SaveError(fmt::format("{}: cannot be written: {}", path.string(), why));
   };
-  if (fs::exists(path)) {
-    const std::string text = read_file(path, kMaxBytes);
-    const std::size_t whole = whole_lines(text).size();
-    std::error_code error;
-    if (whole < text.size()) fs::resize_file(path, whole, error);
-    if (error) fail(error.message());
-  }
-  std::ofstream out(path, std::ios::app | std::ios::binary);
-  out << line.dump() + '\n' << std::flush;
-  if (!out) fail(std::generic_category().message(errno));
+  // A link in a directory that others made is not followed.
+  const FileDescriptor file(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW);
+  if (!file.is_open()) fail(std::generic_category().message(errno));
+  cut_torn_line(path, file);
+  const std::string text = line.dump() + '\n';
+  const ssize_t count = ::write(file.get(), text.data(), text.size());
+  if (count < 0) fail(std::generic_category().message(errno));
+  if (std::size_t(count) < text.size()) fail("the disk is full");
 }
 
 std::vector<MetricsLine> parse_metrics(std::string_view text, std::string_view name) {

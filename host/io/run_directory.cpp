@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "host/backend/error.hpp"
 #include "host/io/atomic_file.hpp"
@@ -11,14 +12,23 @@ namespace sfnn {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::size_t kKeep = 2;  // the newest, and the one before should the newest be damaged
+constexpr std::string_view kStep = "step-", kEnding = ".safetensors";
 
-std::string step_name(std::int64_t step) { return fmt::format("step-{:08}.safetensors", step); }
+std::string step_name(std::int64_t step) { return fmt::format("{}{:08}{}", kStep, step, kEnding); }
+
+// None: not a name that step_name would have given.
+std::optional<std::int64_t> step_of(const std::string& name) {
+  if (!name.starts_with(kStep)) return std::nullopt;
+  std::int64_t step = -1;
+  std::from_chars(name.data() + kStep.size(), name.data() + name.size(), step);
+  return step >= 0 && step_name(step) == name ? std::optional(step) : std::nullopt;
+}
 
 void make_directories(const fs::path& path) {
   std::error_code ec;
   fs::create_directories(path, ec);
-  if (ec) throw Error(fmt::format("cannot make the directory {}: {}", path.string(), ec.message()));
+  if (ec)
+    throw SaveError(fmt::format("cannot make the directory {}: {}", path.string(), ec.message()));
 }
 
 }  // namespace
@@ -27,14 +37,25 @@ bool RunDirectory::holds_run() const { return fs::exists(path_ / "config.toml");
 
 Config RunDirectory::config() const { return load_config(path_ / "config.toml"); }
 
+void RunDirectory::lock() {
+  if (lock_) return;
+  make_directories(path_);
+  std::string holder;
+  lock_ = FileLock::take(path_ / "lock", holder);
+  if (!lock_) {
+    throw ConfigError(fmt::format("{} is in use by {}: wait for its end, or choose another --out",
+                                  path_.string(), holder));
+  }
+}
+
 void RunDirectory::create(const Config& config) {
+  lock();
   if (holds_run()) {
     require_same(config);
     throw ConfigError(fmt::format(
         "{} holds a run of this config already: continue it with --resume, or choose another --out",
         path_.string()));
   }
-  make_directories(checkpoints());
   write_file_atomically(path_ / "config.toml", to_toml(config));
 }
 
@@ -46,14 +67,18 @@ void RunDirectory::require_same(const Config& other) const {
 }
 
 void RunDirectory::clear(const Config& config) {
-  std::error_code ec;
-  if (!fs::exists(path_) || (fs::is_directory(path_) && fs::is_empty(path_, ec))) return;
+  const auto is_lock = [](const fs::directory_entry& e) { return e.path().filename() == "lock"; };
+  if (!fs::exists(path_) ||
+      (fs::is_directory(path_) && std::ranges::all_of(fs::directory_iterator(path_), is_lock))) {
+    return;
+  }
   if (!holds_run()) {
     throw ConfigError(
         fmt::format("{} exists and holds no run: choose another --out", path_.string()));
   }
+  lock();
   require_same(config);
-  for (const fs::path& file : steps()) fs::remove(file);
+  for (const StepFile& file : step_files()) fs::remove(file.path);
   for (const fs::path& file : {best(), checkpoints() / "latest", metrics(), sessions(), report(),
                                search(), samples(), path_ / "config.toml"}) {
     fs::remove(file);
@@ -65,8 +90,15 @@ void RunDirectory::save(const Checkpoint& checkpoint) {
   const std::string name = step_name(checkpoint.state.step);
   save_checkpoint(checkpoints() / name, checkpoint);
   write_file_atomically(checkpoints() / "latest", name + "\n");
-  const auto files = steps();
-  for (std::size_t i = kKeep; i < files.size(); ++i) fs::remove(files[i]);
+
+  // Files of later steps are damaged ones that this run was not resumed from: they neither count
+  // nor go.
+  std::vector<StepFile> files = step_files();
+  std::erase_if(files, [&](const StepFile& file) { return file.step > checkpoint.state.step; });
+  for (std::size_t i = checkpoint.config.train.keep; i < files.size(); ++i) {
+    std::error_code ignored;  // one file too many is no reason to stop
+    fs::remove(files[i].path, ignored);
+  }
 }
 
 void RunDirectory::save_best(const Checkpoint& checkpoint) {
@@ -74,22 +106,29 @@ void RunDirectory::save_best(const Checkpoint& checkpoint) {
   save_checkpoint(best(), checkpoint);
 }
 
-std::vector<fs::path> RunDirectory::steps() const {
-  std::vector<fs::path> files;
+std::vector<RunDirectory::StepFile> RunDirectory::step_files() const {
+  std::vector<StepFile> files;
   std::error_code ec;
   for (const auto& entry : fs::directory_iterator(checkpoints(), ec)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with("step-") && name.ends_with(".safetensors")) files.push_back(entry.path());
+    const auto step = step_of(entry.path().filename().string());
+    if (step && entry.symlink_status().type() == fs::file_type::regular)
+      files.push_back({*step, entry.path()});
   }
-  std::sort(files.rbegin(), files.rend());  // the names sort by step
+  std::ranges::sort(files, std::greater(), &StepFile::step);
   return files;
+}
+
+std::vector<fs::path> RunDirectory::steps() const {
+  std::vector<fs::path> paths;
+  for (const StepFile& file : step_files()) paths.push_back(file.path);
+  return paths;
 }
 
 std::optional<Checkpoint> RunDirectory::newest(
     const std::function<void(const std::string&)>& warn) const {
-  for (const fs::path& file : steps()) {
+  for (const StepFile& file : step_files()) {
     try {
-      return load_checkpoint(file);
+      return load_checkpoint(file.path);
     } catch (const DataError& error) {
       warn(fmt::format("{}: passed over for the checkpoint before it", error.what()));
     }

@@ -2,19 +2,22 @@
 //
 //   config.toml   metrics.jsonl   samples.png   report.html
 //   sessions.jsonl                              when and on what it was started and resumed
-//   checkpoints/step-00000600.safetensors ...   the newest two
+//   lock                                        held by the process that trains here
+//   checkpoints/step-00000600.safetensors ...   the newest train.keep of them
 //   checkpoints/best.safetensors                by validation NLL
 //   checkpoints/latest                          the name of the newest, for people and scripts
 #pragma once
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "host/io/checkpoint.hpp"
 #include "host/io/config.hpp"
+#include "host/io/file_lock.hpp"
 
 namespace sfnn {
 
@@ -32,16 +35,22 @@ class RunDirectory {
   std::filesystem::path best() const { return path_ / "checkpoints" / "best.safetensors"; }
 
   bool holds_run() const;  // is there a config of a run?
-  // Makes the directory, or throws ConfigError: it holds a run already, of this config or another.
+  // Makes the directory and keeps other runs out until this object is gone, or the process. Throws
+  // ConfigError where another process trains there. What writes to the directory locks it first.
+  void lock();
+  // Locks the directory for a new run and leaves its config, or throws ConfigError: it holds a run
+  // already, of this config or another.
   void create(const Config&);
   // Throws ConfigError, with the differences, where the directory's config is not this one.
   void require_same(const Config&) const;
 
-  // Removes the files of a run of this config, and nothing else. Throws ConfigError, before
-  // anything is touched, where the directory holds something else; an absent or empty one is fine.
+  // Locks the directory and removes the files of a run of this config, and nothing else. Throws
+  // ConfigError, before anything is touched, where the directory holds something else; an absent or
+  // empty one is fine.
   void clear(const Config&);
 
-  void save(const Checkpoint&);  // as the newest; older ones than the one before are removed
+  // As the newest. Of the older ones, those beyond the config's train.keep are removed.
+  void save(const Checkpoint&);
   void save_best(const Checkpoint&);
   // The newest checkpoint that is whole. Damaged ones are named to `warn` and passed over.
   std::optional<Checkpoint> newest(const std::function<void(const std::string&)>& warn) const;
@@ -49,8 +58,14 @@ class RunDirectory {
 
  private:
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
+  struct StepFile {
+    std::int64_t step;
+    std::filesystem::path path;
+  };
+  std::vector<StepFile> step_files() const;  // newest first
 
   std::filesystem::path path_;
+  std::shared_ptr<const FileLock> lock_;
 };
 
 // A run directory's newest (or best) checkpoint, or the file itself.

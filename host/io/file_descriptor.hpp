@@ -1,0 +1,30 @@
+// Owner of an open file, where streams will not do: syncing, locking, links that must not be
+// followed.
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <utility>
+
+namespace sfnn {
+
+class FileDescriptor {
+ public:
+  // errno says why where it is not open afterwards.
+  FileDescriptor(const std::filesystem::path& path, int flags)
+      : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  ~FileDescriptor() { close(); }
+
+  bool is_open() const { return fd_ >= 0; }
+  int get() const { return fd_; }
+  int close() { return fd_ >= 0 ? ::close(std::exchange(fd_, -1)) : 0; }
+
+ private:
+  int fd_;
+};
+
+}  // namespace sfnn

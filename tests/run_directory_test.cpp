@@ -1,0 +1,163 @@
+// The rules by which a run's files come and go.
+#include "host/io/run_directory.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "host/backend/error.hpp"
+#include "host/io/atomic_file.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+namespace sfnn {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
+
+class RunDirectoryTest : public testing::Test {
+ protected:
+  static Checkpoint at_step(std::int64_t step) {
+    Checkpoint checkpoint;
+    checkpoint.config.net.hidden = {parse_layer("2s")};
+    checkpoint.network = {.D_in = 1, .hidden = checkpoint.config.net.hidden, .D_out = 1};
+    checkpoint.params = checkpoint.velocity = initial_params(checkpoint.network, 1);
+    checkpoint.tiling = {.tile = 1, .parts = 1};
+    checkpoint.state.step = step;
+    return checkpoint;
+  }
+  std::vector<std::string> files() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(path_ / "checkpoints"))
+      names.push_back(entry.path().filename().string());
+    return names;
+  }
+  std::int64_t newest_step() {
+    return run_.newest([&](const std::string& line) { warnings_ += line; })->state.step;
+  }
+  static std::string error_of_lock(RunDirectory run) {
+    try {
+      run.lock();
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+
+  TemporaryDirectory directory_;
+  const fs::path path_ = directory_.path() / "run";
+  RunDirectory run_{path_};
+  std::string warnings_;
+};
+
+TEST_F(RunDirectoryTest, KeepsTheNewestTwoAndTheBest) {
+  run_.save_best(at_step(100));
+  for (std::int64_t step : {100, 200, 99'999'999, 100'000'000}) run_.save(at_step(step));
+  EXPECT_THAT(files(),
+              UnorderedElementsAre("best.safetensors", "latest", "step-99999999.safetensors",
+                                   "step-100000000.safetensors"));
+  EXPECT_EQ(newest_step(), 100'000'000) << "steps are compared as numbers";
+  EXPECT_EQ(read_file(path_ / "checkpoints/latest", 100), "step-100000000.safetensors\n");
+}
+
+TEST_F(RunDirectoryTest, KeepsAsManyAsAsked) {
+  for (std::int64_t step = 1; step <= 9; ++step) {
+    Checkpoint checkpoint = at_step(step);
+    checkpoint.config.train.keep = 5;
+    run_.save(checkpoint);
+  }
+  EXPECT_EQ(files().size(), 5u + 1);  // and latest
+}
+
+// What somebody put aside under a similar name is no checkpoint of the run's.
+TEST_F(RunDirectoryTest, RemovesNothingThatItDidNotWrite) {
+  run_.save(at_step(10));
+  const fs::path checkpoints = path_ / "checkpoints";
+  const std::vector<std::string> mine = {"step-1.safetensors", "step-00000001-good.safetensors",
+                                         "step-.safetensors", "step-00000002.safetensors.bak",
+                                         "step--0000003.safetensors"};
+  for (const std::string& name : mine) std::ofstream(checkpoints / name) << "mine";
+  fs::create_directory(checkpoints / "step-00000003.safetensors");
+  std::ofstream(directory_.path() / "elsewhere") << "mine";
+  fs::create_symlink(directory_.path() / "elsewhere", checkpoints / "step-00000004.safetensors");
+  for (std::int64_t step : {20, 30, 40}) run_.save(at_step(step));
+  for (const std::string& name : mine) EXPECT_TRUE(fs::exists(checkpoints / name)) << name;
+  EXPECT_TRUE(fs::exists(checkpoints / "step-00000003.safetensors"));
+  EXPECT_TRUE(fs::is_symlink(checkpoints / "step-00000004.safetensors"));
+  EXPECT_FALSE(fs::exists(checkpoints / "step-00000020.safetensors"));
+  EXPECT_EQ(newest_step(), 40);
+}
+
+// A run that went on from the checkpoint before a damaged one keeps as many whole ones as ever.
+TEST_F(RunDirectoryTest, ADamagedLaterCheckpointDoesNotCount) {
+  for (std::int64_t step : {10, 20}) run_.save(at_step(step));
+  fs::resize_file(path_ / "checkpoints/step-00000020.safetensors", 100);
+  EXPECT_EQ(newest_step(), 10);
+  EXPECT_THAT(warnings_, AllOf(HasSubstr("step-00000020"), HasSubstr("passed over")));
+  for (std::int64_t step : {11, 12}) run_.save(at_step(step));
+  EXPECT_THAT(files(),
+              UnorderedElementsAre("latest", "step-00000011.safetensors",
+                                   "step-00000012.safetensors", "step-00000020.safetensors"));
+}
+
+// Nothing is read through the pointer: it is for people and scripts.
+TEST_F(RunDirectoryTest, AHostileLatestLeadsNowhere) {
+  run_.save(at_step(10));
+  save_checkpoint(directory_.path() / "step-00000099.safetensors", at_step(99));
+  for (const char* text : {"../../step-00000099.safetensors\n", "/etc/passwd\n", ""}) {
+    write_file_atomically(path_ / "checkpoints/latest", text);
+    EXPECT_EQ(newest_step(), 10);
+  }
+  run_.save(at_step(11));
+  EXPECT_EQ(newest_step(), 11);
+}
+
+// --- the lock ----------------------------------------------------------------------------------
+
+TEST_F(RunDirectoryTest, ASecondRunIsKeptOutWhileTheFirstLives) {
+  {
+    RunDirectory first(path_);
+    first.lock();
+    first.lock();  // no harm
+    EXPECT_THAT(error_of_lock(run_),
+                AllOf(HasSubstr(path_.string()), HasSubstr("in use by process"),
+                      HasSubstr(std::to_string(::getpid())), HasSubstr("--out")));
+    EXPECT_THROW(run_.create({}), ConfigError);
+    EXPECT_FALSE(run_.holds_run());
+  }
+  EXPECT_EQ(error_of_lock(run_), "no error");
+}
+
+TEST_F(RunDirectoryTest, AKilledProcessLeavesNoLock) {
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    RunDirectory run(path_);
+    run.lock();
+    if (::write(ready[1], "x", 1) != 1) ::_exit(1);
+    while (true) ::pause();
+  }
+  char byte;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  EXPECT_THAT(error_of_lock(run_), HasSubstr("process " + std::to_string(child)));
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  EXPECT_EQ(error_of_lock(run_), "no error");
+}
+
+TEST_F(RunDirectoryTest, TheLockFollowsNoLink) {
+  fs::create_directories(path_);
+  std::ofstream(directory_.path() / "precious") << "mine";
+  fs::create_symlink(directory_.path() / "precious", path_ / "lock");
+  EXPECT_THROW(run_.lock(), SaveError);
+  EXPECT_EQ(read_file(directory_.path() / "precious", 10), "mine");
+}
+
+}  // namespace
+}  // namespace sfnn
