@@ -44,5 +44,82 @@ TEST_F(Trust, SavesWithinAnEpochAndKeepsAsManyAsAsked) {
   EXPECT_EQ(step_files("often"), expected);
 }
 
+// --- files that cannot be written --------------------------------------------------------------
+
+// ulimit -f stands for a full disk: a write that would make a file too large fails.
+TEST_F(Trust, AFullDiskStopsTheRunAndHarmsNothing) {
+  const std::string options = small_ + "--set train.epochs=3 --out here";
+  ASSERT_EQ(run("train " + options).code, 0);
+  const auto whole = newest("here");
+  fs::remove(directory_ / "here/checkpoints" / step_files("here").back());
+  const auto before = newest("here");
+  for (const char* mode : {"stop", "continue"}) {  // the last checkpoint is needed in any case
+    const Result full =
+        run("train --resume --out here --on-save-error " + std::string(mode), "ulimit -f 8;");
+    EXPECT_EQ(full.code, 1) << full.out;
+    EXPECT_NE(full.out.find("File too large"), std::string::npos) << full.out;
+    EXPECT_NE(full.out.find("--resume --out here"), std::string::npos) << full.out;
+    EXPECT_EQ(newest("here").params, before.params);
+    for (const auto& entry : fs::recursive_directory_iterator(directory_ / "here"))
+      EXPECT_NE(entry.path().extension(), ".tmp") << entry.path();
+  }
+  ASSERT_EQ(run("train --resume --out here").code, 0);
+  EXPECT_EQ(newest("here").params, whole.params);
+}
+
+// A directory in a file's place cannot be replaced: that one save fails, and no other.
+TEST_F(Trust, OnSaveErrorContinueTrainsOn) {
+  const std::string options = small_ + "--set train.epochs=3 ";
+  ASSERT_EQ(run("train " + options + "--out whole").code, 0);
+  for (const char* obstacle : {"step-00000008.safetensors", "best.safetensors"}) {
+    const fs::path in_the_way = directory_ / "here/checkpoints" / obstacle / "occupied";
+    fs::create_directories(in_the_way);
+    const Result stopped = run("train " + options + "--out here");
+    EXPECT_EQ(stopped.code, 1) << stopped.out;
+    EXPECT_NE(stopped.out.find(obstacle), std::string::npos) << stopped.out;
+    const Result done =
+        run("train " + options + "--out here --resume --quiet --on-save-error continue");
+    EXPECT_EQ(done.code, 0) << done.out;
+    EXPECT_NE(done.out.find("training goes on without it"), std::string::npos) << done.out;
+    EXPECT_TRUE(fs::exists(in_the_way));
+    EXPECT_EQ(newest("here").params, newest("whole").params);
+    EXPECT_EQ(read_metrics(directory_ / "here/metrics.jsonl").size(), 3u);
+    fs::remove_all(directory_ / "here");
+  }
+  EXPECT_EQ(run("train --on-save-error shrug").code, 2);
+}
+
+// Lines that could not be written go in with the next one.
+TEST_F(Trust, MetricsAreCaughtUpWith) {
+  fs::create_directories(directory_ / "here/metrics.jsonl");
+  const Result result = run("train " + small_ +
+                            "--set train.epochs=2000 --on-save-error continue --out here & pid=$!; "
+                            "while [ ! -e here/checkpoints/latest ]; do sleep 0.01; done; "
+                            "rmdir here/metrics.jsonl; while [ ! -s here/metrics.jsonl ]; do sleep "
+                            "0.01; done; kill -TERM $pid; wait $pid; exit $?; #");
+  EXPECT_EQ(result.code, 3) << result.out;
+  const auto lines = read_metrics(directory_ / "here/metrics.jsonl");
+  ASSERT_FALSE(lines.empty());
+  for (std::size_t i = 0; i < lines.size(); ++i) EXPECT_EQ(lines[i]["epoch"], i + 1);
+}
+
+TEST_F(Trust, AReadOnlyDirectoryIsNamed) {
+  if (::geteuid() == 0 && std::system("command -v setpriv > /dev/null") != 0)
+    GTEST_SKIP() << "root may write anywhere, and setpriv is not installed";
+  ASSERT_EQ(run("train " + small_ + "--set train.epochs=2 --out here").code, 0);
+  fs::remove(directory_ / "here/checkpoints" / step_files("here").back());
+  const auto before = newest("here");
+  for (const char* closed : {"here", "here/checkpoints"})
+    fs::permissions(directory_ / closed, fs::perms(0555));
+  const std::string nobody = ::geteuid() == 0 ? "setpriv --reuid 65534 --clear-groups" : "";
+  const Result result = run("train --resume --out here", nobody);
+  EXPECT_EQ(result.code, 1) << result.out;
+  EXPECT_NE(result.out.find("here/lock: cannot be locked: Permission denied"), std::string::npos)
+      << result.out;
+  for (const char* closed : {"here", "here/checkpoints"})
+    fs::permissions(directory_ / closed, fs::perms(0755));
+  EXPECT_EQ(newest("here").params, before.params);
+}
+
 }  // namespace
 }  // namespace sfnn

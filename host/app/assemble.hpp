@@ -15,6 +15,7 @@ namespace sfnn {
 struct MachineOptions {
   std::string data_root;  // empty: the search path (host/data/search_path.hpp)
   BackendOptions backend;
+  std::string on_save_error = "stop";  // or "continue": train on where a file cannot be written
   std::string profile_steps;  // "100:110": what a profiler is to see; empty: nothing is marked
 };
 

@@ -2,6 +2,7 @@
 // 0 done, 1 failed, 2 usage or config, 3 stopped by a signal with the state saved.
 #include <fmt/format.h>
 
+#include <csignal>
 #include <exception>
 #include <new>
 
@@ -45,6 +46,7 @@ int run_command_line(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace sfnn;
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error of the write, not a death
   try {
     return run_command_line(argc, argv);
   } catch (const ConfigError& error) {

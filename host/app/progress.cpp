@@ -56,6 +56,12 @@ void Progress::say(const std::string& line) {
   std::fflush(out_);
 }
 
+void Progress::warn(const std::string& line) {
+  clear_line();
+  std::fflush(out_);
+  fmt::print(stderr, "sfnn: {}\n", line);
+}
+
 bool Progress::due() const {
   return mode_ == Mode::terminal && std::chrono::steady_clock::now() - last_ >= kInterval;
 }

@@ -26,10 +26,11 @@ class Progress {
   explicit Progress(Mode mode, std::FILE* out = stdout) : mode_(mode), out_(out) {}
   static Mode suitable_mode(bool quiet);  // terminal where stdout is one
 
-  void say(const std::string& line);  // a line of its own
-  bool due() const;                   // is it time to move the line again?
-  void step(const ProgressFigures&);  // moves the line, on a terminal
-  void show(std::string line);        // the same with any text, cut where the terminal ends
+  void say(const std::string& line);   // a line of its own
+  void warn(const std::string& line);  // the same on stderr, even where all else is quiet
+  bool due() const;                    // is it time to move the line again?
+  void step(const ProgressFigures&);   // moves the line, on a terminal
+  void show(std::string line);         // the same with any text, cut where the terminal ends
   void epoch(const ProgressFigures&, double seconds);
 
  private:

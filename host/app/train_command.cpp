@@ -226,6 +226,11 @@ void add_train_command(CLI::App& app, int& code) {
                   "Epochs of each rate tried; 0: a fifth of train.epochs, at least 2")
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
+  sub->add_option("--on-save-error", command->machine.on_save_error,
+                  "Where a checkpoint cannot be written (a full disk): stop, or continue and try "
+                  "again with the next")
+      ->check(CLI::IsMember({"stop", "continue"}))
+      ->capture_default_str();
   sub->add_option("--profile-steps", command->machine.profile_steps,
                   "Mark steps for a profiler: 100:110, the ten after the first hundred");
   sub->add_flag("--dry-run", command->dry_run, "Print the network and the memory plan, and stop");

@@ -22,7 +22,8 @@ TrainingRun::TrainingRun(Backend& backend, const Config& config, const MachineOp
       spec_(network_of(config, data)),
       test_spec_(test_network_of(config, spec_)),
       trainer_(backend, spec_, train_options_of(config, machine), data),
-      profiled_(profiled_steps_of(machine, trainer_.total_steps())) {}
+      profiled_(profiled_steps_of(machine, trainer_.total_steps())),
+      goes_on_without_saving_(machine.on_save_error == "continue") {}
 
 void TrainingRun::start() { trainer_.set_params(starting_weights(config_, spec_)); }
 
@@ -43,6 +44,7 @@ void TrainingRun::resume() {
                     .baseline = saved->baseline,
                     .C_hat_sum = state_.c_hat_sum,
                     .ess_sum = state_.effective_particles_sum});
+  saved_step_ = state_.step;
   seconds_before_ = state_.seconds;
   session_first_step_ = state_.step;
   // Epochs that the checkpoint does not know of will be trained, and reported, again.
@@ -81,8 +83,10 @@ Checkpoint TrainingRun::checkpoint() {
 }
 
 TrainingRun::End TrainingRun::train() {
-  if (trainer_.step() < trainer_.total_steps())
-    append_metrics(directory_.sessions(), session_line(backend_, trainer_.step()));
+  if (trainer_.step() < trainer_.total_steps()) {
+    try_to_write(
+        [&] { append_metrics(directory_.sessions(), session_line(backend_, trainer_.step())); });
+  }
   while (trainer_.step() < trainer_.total_steps()) {
     if (trainer_.step() == profiled_.first) backend_.profiler(true);
     trainer_.train_step();
@@ -90,11 +94,11 @@ TrainingRun::End TrainingRun::train() {
     if (trainer_.step() % trainer_.steps_per_epoch() == 0) {
       end_epoch();
     } else {
-      if (checkpoint_is_due()) directory_.save(checkpoint());
+      if (checkpoint_is_due()) try_to_write([&] { save(); });
       if (progress_.due()) show_progress(/*epoch_done=*/false);
     }
     if (stop_requested() && trainer_.step() < trainer_.total_steps()) {
-      directory_.save(checkpoint());
+      write([&] { save(); });
       return End::stopped;
     }
   }
@@ -106,6 +110,53 @@ bool TrainingRun::checkpoint_is_due() const {
   const std::int64_t every = config_.train.save_steps;
   return every > 0 && trainer_.step() % every == 0;
 }
+
+// --- files -------------------------------------------------------------------------------------
+
+void TrainingRun::write(const std::function<void()>& files) {
+  try {
+    files();
+  } catch (const SaveError& error) {
+    throw SaveError(
+        fmt::format("{}: stopped at step {}; what was saved before is whole: make room, then "
+                    "continue with --resume --out {}",
+                    error.what(), trainer_.step(), directory_.path().string()));
+  }
+}
+
+bool TrainingRun::try_to_write(const std::function<void()>& files) {
+  if (!goes_on_without_saving_) {
+    write(files);
+    return true;
+  }
+  try {
+    files();
+    return true;
+  } catch (const SaveError& error) {
+    progress_.warn(fmt::format("{}: training goes on without it", error.what()));
+    return false;
+  }
+}
+
+void TrainingRun::save() {
+  directory_.save(checkpoint());
+  saved_step_ = trainer_.step();
+}
+
+// The best is what the file holds: where it cannot be written, the one before stays the best.
+void TrainingRun::save_as_best(double valid_nll, std::int64_t epoch) {
+  const TrainState before = state_;
+  state_.best_valid_nll = valid_nll;
+  state_.best_epoch = epoch;
+  if (!try_to_write([&] { directory_.save_best(checkpoint()); })) state_ = before;
+}
+
+void TrainingRun::append_lines() {
+  for (; !unsaved_lines_.empty(); unsaved_lines_.pop_front())
+    append_metrics(directory_.metrics(), unsaved_lines_.front());
+}
+
+// --- epochs ------------------------------------------------------------------------------------
 
 void TrainingRun::show_progress(bool epoch_done) {
   const std::int64_t step = trainer_.step(), per_epoch = trainer_.steps_per_epoch();
@@ -142,9 +193,7 @@ void TrainingRun::end_epoch() {
   if (data_.valid.count > 0 && (last || epoch % config_.eval.every == 0)) {
     valid_ = evaluate_on(data_.valid);
     if (!state_.best_valid_nll || valid_->nll < *state_.best_valid_nll) {
-      state_.best_valid_nll = valid_->nll;
-      state_.best_epoch = epoch;
-      directory_.save_best(checkpoint());
+      save_as_best(valid_->nll, epoch);
     }
   }
   MetricsLine line{{"epoch", epoch},
@@ -164,18 +213,25 @@ void TrainingRun::end_epoch() {
     line["test_particles"] = test_->particles;
   }
   line["seconds"] = seconds();
-  append_metrics(directory_.metrics(), line);
-  if (last || epoch % config_.train.save_every == 0) directory_.save(checkpoint());
+  unsaved_lines_.push_back(std::move(line));
+  try_to_write([&] { append_lines(); });
+  if (last || epoch % config_.train.save_every == 0) try_to_write([&] { save(); });
   show_progress(/*epoch_done=*/true);
 }
 
 void TrainingRun::finish() {
-  if (trainer_.total_steps() == 0) directory_.save(checkpoint());  // what it started with
+  // Without epochs there is what it started with; after failed attempts, a last one that counts.
+  write([&] {
+    if (saved_step_ < trainer_.step()) save();
+    append_lines();
+  });
   if (!test_)
     test_ = evaluate_on(data_.test);  // no epoch was asked for, or the run had ended before
   if (can_show(data_)) {
-    write_png(directory_.samples(),
-              sample_picture(backend_, test_spec_, trainer_.params(), data_, config_.seed, {}));
+    try_to_write([&] {
+      write_png(directory_.samples(),
+                sample_picture(backend_, test_spec_, trainer_.params(), data_, config_.seed, {}));
+    });
   }
 }
 

@@ -3,10 +3,13 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
+#include <functional>
 #include <optional>
 
 #include "host/app/assemble.hpp"
 #include "host/app/progress.hpp"
+#include "host/io/metrics.hpp"
 #include "host/io/run_directory.hpp"
 #include "host/train/evaluate.hpp"
 #include "host/train/trainer.hpp"
@@ -25,7 +28,9 @@ class TrainingRun {
   void resume();
 
   enum class End { finished, stopped };
-  End train();  // stopped: by a signal, with the state saved
+  // Stopped: by a signal, with the state saved. Where a file cannot be written it throws SaveError,
+  // or goes on, as --on-save-error says; the last state is saved or the run has failed.
+  End train();
 
   const std::optional<Evaluation>& test() const { return test_; }
   const NetworkSpec& network() const { return spec_; }
@@ -38,6 +43,13 @@ class TrainingRun {
   double seconds() const;
   Evaluation evaluate_on(const Examples&);
   bool checkpoint_is_due() const;  // within an epoch
+  void save();                     // as the newest checkpoint
+  void save_as_best(double valid_nll, std::int64_t epoch);
+  void append_lines();  // those of metrics.jsonl that are not yet written
+  // Calls `files`, which writes some. Where one cannot be written, write() stops the run;
+  // try_to_write() does so, or says it and returns false, as --on-save-error has it.
+  void write(const std::function<void()>& files);
+  bool try_to_write(const std::function<void()>& files);
   Checkpoint checkpoint();
 
   Backend& backend_;
@@ -54,6 +66,9 @@ class TrainingRun {
   StepRange profiled_;
   double seconds_before_ = 0;  // spent by earlier sessions
   std::int64_t session_first_step_ = 0;
+  bool goes_on_without_saving_;
+  std::int64_t saved_step_ = -1;           // of the newest checkpoint
+  std::deque<MetricsLine> unsaved_lines_;  // of metrics.jsonl, oldest first
 };
 
 }  // namespace sfnn
