@@ -11,6 +11,7 @@
 
 #include "host/backend/error.hpp"
 #include "host/io/atomic_file.hpp"
+#include "host/train/pass.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace sfnn {
@@ -36,7 +37,7 @@ Checkpoint example() {
     for (std::int64_t i = 0; i < slot.size(); ++i)
       checkpoint.velocity[slot.offset + i] = 1.0f / float(3 + slot.offset + i);
   }
-  for (std::int64_t i = 0; i < baseline_size(checkpoint.network); ++i)
+  for (std::int64_t i = 0; i < PartLayout(checkpoint.network, Estimator::G1).baseline_size; ++i)
     checkpoint.baseline.push_back(0.1f * float(i));
   checkpoint.x_mean = {0.1f, -0.0f, 1e-45f, 3e38f, 1};
   checkpoint.state = {.epoch = 3,

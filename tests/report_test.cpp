@@ -132,13 +132,25 @@ TEST(Report, NothingFromAFileBecomesMarkup) {
   ReportRun run = some_run(kHostile);
   run.path = run.note = run.measured->data_name = kHostile;
   run.config.data.set = kHostile;
-  run.metrics.push_back({{"epoch", kHostile}, {"train_c_hat", kHostile}});
+  run.metrics.push_back({{"epoch", kHostile},
+                         {"train_c_hat", kHostile},
+                         {"warnings", {kHostile, {{kHostile, kHostile}}, 7}}});
   run.sessions.push_back({{"device", kHostile}, {"cpu", {kHostile}}, {"step", kHostile}});
   const std::string page = report_page({run, run}, {kHostile, kHostile, kHostile});
   EXPECT_THAT(page, Not(HasSubstr("<script")));
   EXPECT_THAT(page, Not(HasSubstr("alert(1)</script>")));
   EXPECT_GT(count(page, "&lt;script&gt;"), 15u);
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
+}
+
+TEST(Report, WarningsAreListedWithTheirEpochs) {
+  ReportRun run = some_run("a");
+  EXPECT_THAT(report_page({run}, kOrigin), Not(HasSubstr("<h2>Warnings</h2>")));
+  run.metrics[1]["warnings"] = {"units are stuck", "particles have collapsed"};
+  run.metrics.push_back({{"epoch", 3}, {"warnings", {"units are stuck"}}});
+  const std::string page = report_page({run}, kOrigin);
+  EXPECT_THAT(page, HasSubstr("a: units are stuck, in 2 of 3 epochs"));
+  EXPECT_THAT(page, HasSubstr("a: particles have collapsed, in 1 of 3 epochs"));
 }
 
 TEST(Report, DifferencesBetweenConfigsStandOut) {

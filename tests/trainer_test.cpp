@@ -1,11 +1,15 @@
 // The loop around the pass: determinism, resume, schedule, the update itself.
 #include "host/train/trainer.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "host/backend/error.hpp"
+#include "host/train/finite.hpp"
+#include "host/train/health.hpp"
 #include "kernels/gather.hpp"
 #include "kernels/philox.hpp"
 #include "tests/support/compare.hpp"
@@ -252,6 +256,94 @@ TEST(Trainer, RefusesWhatTeachesNothing) {
   for (Estimator e : {Estimator::G1, Estimator::G2, Estimator::G3}) {
     EXPECT_NO_THROW(validate({.estimator = e, .particles = 1}, stochastic));
   }
+}
+
+// --- numbers that have gone bad ----------------------------------------------------------------
+
+class NotFinite : public testing::Test {
+ protected:
+  // After two good steps, the state with one number changed and one step more.
+  std::string found(std::vector<float> TrainerState::*member, const std::string& tensor,
+                    float value, std::optional<double> drop_below = {}) {
+    Trainer trainer(*backend_, spec_,
+                    {.particles = 3, .batch = 10, .learning_rate = 0.1, .drop_below = drop_below},
+                    data_);
+    TrainerState state = train(trainer, 2);
+    EXPECT_EQ(trainer.not_finite(), std::nullopt);
+    for (const ParamSlot& slot : ParamLayout(spec_).slots()) {
+      if (slot.name == tensor) (state.*member)[slot.offset] = value;
+    }
+    trainer.restore(state);
+    trainer.train_step();
+    return trainer.not_finite().value_or("nothing");
+  }
+
+  const NetworkSpec spec_ = network(7, {"9s", "6s"}, 5, Output::gaussian);
+  const DataSet data_ = small_data(50, 7, 5, Output::gaussian);
+  const std::unique_ptr<Backend> backend_ = cpu(2);
+};
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+// An update that overflows: C_hat of its step was still good, and so were the gradients.
+TEST_F(NotFinite, NamesTheStepAndTheTensor) {
+  for (const char* tensor : {"layer1.W_s", "layer2.b_s", "V"}) {
+    EXPECT_EQ(found(&TrainerState::velocity, tensor, 1e38f * 3.4f),
+              "nothing");  // finite still, in the weights
+    EXPECT_EQ(found(&TrainerState::velocity, tensor, kInf),
+              "step 3: no longer finite: the weight of " + std::string(tensor));
+  }
+}
+
+// Particles whose weight is not a number sit out the backward pass: without a look at C_hat the run
+// would go on, with fewer and fewer examples.
+TEST_F(NotFinite, ABadCriterionIsSeenThoughTheWeightsAreStillGood) {
+  EXPECT_EQ(found(&TrainerState::params, "c", 1e30f), "step 3: no longer finite: C_hat");
+  EXPECT_EQ(found(&TrainerState::params, "c", std::nanf("")),
+            "step 3: no longer finite: C_hat; the weight of c");
+}
+
+// Where none sits out, everything goes bad in the same step.
+TEST_F(NotFinite, NamesTheCriterionFirst) {
+  EXPECT_EQ(found(&TrainerState::params, "c", 1e30f, /*drop_below=*/0),
+            "step 3: no longer finite: C_hat; every gradient (layer1.W_s to c); every weight "
+            "(layer1.W_s to c)");
+}
+
+TEST_F(NotFinite, LateLooksSaySo) {
+  Trainer trainer(*backend_, spec_, {.particles = 3, .batch = 10, .learning_rate = 1e30}, data_);
+  train(trainer, 7);
+  EXPECT_THAT(trainer.not_finite().value_or("nothing"),
+              testing::StartsWith("step 1 to 7: no longer finite: C_hat"));
+}
+
+TEST(Finite, EveryPlaceCounts) {
+  for (std::size_t size : {1, 7, 64, 1000}) {
+    std::vector<float> values(size, -3.4e38f);
+    EXPECT_TRUE(all_finite(values));
+    for (std::size_t i = 0; i < size; i += 1 + size / 17) {
+      for (const float bad : {kInf, -kInf, std::nanf("")}) {
+        values[i] = bad;
+        EXPECT_FALSE(all_finite(values)) << i;
+      }
+      values[i] = 1e-45f;
+    }
+  }
+  EXPECT_TRUE(all_finite({}));
+}
+
+TEST(Health, WarnsOfWhatIsNoLongerRandom) {
+  using testing::ElementsAre;
+  using testing::HasSubstr;
+  const LayerActivity fine{.layer = 1, .units = 4, .decided = 0.9, .stuck = 0.5};
+  const LayerActivity decided{.layer = 2, .units = 4, .decided = 1, .stuck = 0.25};
+  const LayerActivity stuck{.layer = 3, .units = 4, .decided = 0.7, .stuck = 0.75};
+  EXPECT_THAT(health_warnings(std::vector{fine}, 1.2, 20), testing::IsEmpty());
+  EXPECT_THAT(health_warnings(std::vector{fine, decided, stuck}, 1.0001, 20),
+              ElementsAre(HasSubstr("layer 2: all units have become deterministic"),
+                          HasSubstr("layer 3: most units are saturated"),
+                          HasSubstr("one of 20 has all the weight")));
+  EXPECT_THAT(health_warnings({}, 1, 1), testing::IsEmpty()) << "with M = 1 it always is 1";
 }
 
 TEST(Trainer, StateOfAnotherNetworkIsRefused) {

@@ -121,5 +121,42 @@ TEST_F(Trust, AReadOnlyDirectoryIsNamed) {
   EXPECT_EQ(newest("here").params, before.params);
 }
 
+// --- numbers that have gone bad ----------------------------------------------------------------
+
+TEST_F(Trust, NumbersThatAreNotFiniteStopTheRunAndAreNeverSaved) {
+  const std::string options = small_ +
+                              "--set train.epochs=30 --set train.batch=40 --set "
+                              "train.save_steps=1 --set train.warmup_epochs=0 ";
+  const Result loss = run("train " + options + "--set train.learning_rate=1e37 --out loss");
+  EXPECT_EQ(loss.code, 1) << loss.out;
+  const Checkpoint last = newest("loss");  // which does not load what is not finite
+  EXPECT_GT(last.state.step, 0);
+  EXPECT_THAT(loss.out, testing::HasSubstr("sfnn: step " + std::to_string(last.state.step + 1) +
+                                           ": no longer finite: C_hat"))
+      << "the step after the last one saved";
+
+  const Result weights = run("train " + options + "--set train.learning_rate=1e39 --out weights");
+  EXPECT_EQ(weights.code, 1) << weights.out;
+  EXPECT_THAT(weights.out,
+              testing::ContainsRegex("step 1: no longer finite: .*weight.*layer1.W_s"));
+  EXPECT_FALSE(fs::exists(directory_ / "weights/checkpoints/latest"));
+}
+
+TEST_F(Trust, UnitsThatAreNoLongerRandomAreReported) {
+  const Result result = run("train " + small_ +
+                            "--set net.init_scale=1e6 --set train.learning_rate=0 --set "
+                            "train.epochs=2 --out here");
+  ASSERT_EQ(result.code, 0) << result.out;
+  const std::string warning = "hidden layer 1: all units have become deterministic";
+  const std::size_t said = result.out.find("warning: " + warning);
+  EXPECT_NE(said, std::string::npos) << result.out;
+  EXPECT_EQ(result.out.find(warning, said + 20), std::string::npos) << "once is enough";
+  ASSERT_EQ(run("report here").code, 0);
+  std::stringstream page;
+  page << std::ifstream(directory_ / "here/report.html").rdbuf();
+  EXPECT_NE(page.str().find(warning), std::string::npos);
+  EXPECT_NE(page.str().find("in 2 of 2 epochs"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace sfnn

@@ -9,8 +9,19 @@
 #include "host/app/signals.hpp"
 #include "host/backend/error.hpp"
 #include "host/io/metrics.hpp"
+#include "host/train/activity.hpp"
+#include "host/train/health.hpp"
 
 namespace sfnn {
+namespace {
+
+// Steps from one look at C_hat to the next on a device that has to be waited for.
+constexpr std::int64_t kLookEvery = 16;
+
+// What an epoch's warnings are based on; a few are enough, as each has all the units.
+constexpr std::int64_t kExamplesLookedAt = 100, kParticlesLookedAt = 2;
+
+}  // namespace
 
 TrainingRun::TrainingRun(Backend& backend, const Config& config, const MachineOptions& machine,
                          const DataSet& data, RunDirectory directory, Progress& progress)
@@ -21,6 +32,7 @@ TrainingRun::TrainingRun(Backend& backend, const Config& config, const MachineOp
       progress_(progress),
       spec_(network_of(config, data)),
       test_spec_(test_network_of(config, spec_)),
+      looked_at_(first_of(data.valid.count > 0 ? data.valid : data.train, kExamplesLookedAt)),
       trainer_(backend, spec_, train_options_of(config, machine), data),
       profiled_(profiled_steps_of(machine, trainer_.total_steps())),
       goes_on_without_saving_(machine.on_save_error == "continue") {}
@@ -66,6 +78,7 @@ Evaluation TrainingRun::evaluate_on(const Examples& examples) {
 }
 
 Checkpoint TrainingRun::checkpoint() {
+  require_finite(/*thorough=*/true);
   TrainerState trained = trainer_.state();
   state_.step = trained.step;
   state_.epoch = trained.step / trainer_.steps_per_epoch();
@@ -90,6 +103,8 @@ TrainingRun::End TrainingRun::train() {
   while (trainer_.step() < trainer_.total_steps()) {
     if (trainer_.step() == profiled_.first) backend_.profiler(true);
     trainer_.train_step();
+    if (backend_.is_host_memory() || trainer_.step() % kLookEvery == 0)
+      require_finite(/*thorough=*/false);
     if (trainer_.step() == profiled_.last) backend_.profiler(false);
     if (trainer_.step() % trainer_.steps_per_epoch() == 0) {
       end_epoch();
@@ -109,6 +124,14 @@ TrainingRun::End TrainingRun::train() {
 bool TrainingRun::checkpoint_is_due() const {
   const std::int64_t every = config_.train.save_steps;
   return every > 0 && trainer_.step() % every == 0;
+}
+
+void TrainingRun::require_finite(bool thorough) {
+  const auto found = trainer_.not_finite(thorough);
+  if (!found) return;
+  throw Error(fmt::format(
+      "{}. It was not saved, checkpoints before it are whole; a lower train.learning_rate may help",
+      *found));
 }
 
 // --- files -------------------------------------------------------------------------------------
@@ -179,19 +202,26 @@ void TrainingRun::show_progress(bool epoch_done) {
   }
 }
 
+std::vector<std::string> TrainingRun::warnings(const Trainer::EpochMeans& means) {
+  const auto activity =
+      hidden_activity(backend_, spec_, trainer_.params(), looked_at_, data_.x_mean,
+                      {.particles = kParticlesLookedAt, .seed = config_.seed});
+  auto found = health_warnings(activity, means.effective_particles, trainer_.particles());
+  for (const std::string& warning : found) {
+    if (said_.insert(warning).second) progress_.say("warning: " + warning);
+  }
+  return found;
+}
+
 void TrainingRun::end_epoch() {
   const Trainer::EpochMeans means = trainer_.epoch_means();
   const std::int64_t epoch = trainer_.step() / trainer_.steps_per_epoch();
-  if (!std::isfinite(means.C_hat)) {
-    throw Error(
-        fmt::format("C_hat is no longer a number in epoch {}: the learning rate is too high; "
-                    "the checkpoint before it is untouched",
-                    epoch));
-  }
   const bool last = trainer_.step() == trainer_.total_steps();
   valid_.reset();
   if (data_.valid.count > 0 && (last || epoch % config_.eval.every == 0)) {
     valid_ = evaluate_on(data_.valid);
+    if (!std::isfinite(valid_->nll))
+      throw Error(fmt::format("step {}: the validation NLL is no longer finite", trainer_.step()));
     if (!state_.best_valid_nll || valid_->nll < *state_.best_valid_nll) {
       save_as_best(valid_->nll, epoch);
     }
@@ -212,6 +242,7 @@ void TrainingRun::end_epoch() {
     if (test_->mean_sse) line["test_mean_sse"] = *test_->mean_sse;
     line["test_particles"] = test_->particles;
   }
+  if (const auto signs = warnings(means); !signs.empty()) line["warnings"] = signs;
   line["seconds"] = seconds();
   unsaved_lines_.push_back(std::move(line));
   try_to_write([&] { append_lines(); });

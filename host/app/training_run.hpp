@@ -6,6 +6,9 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "host/app/assemble.hpp"
 #include "host/app/progress.hpp"
@@ -40,6 +43,9 @@ class TrainingRun {
   void end_epoch();
   void finish();
   void show_progress(bool epoch_done);
+  void require_finite(bool thorough);
+  // Of the epoch that has ended; each is said when it first appears.
+  std::vector<std::string> warnings(const Trainer::EpochMeans&);
   double seconds() const;
   Evaluation evaluate_on(const Examples&);
   bool checkpoint_is_due() const;  // within an epoch
@@ -58,6 +64,7 @@ class TrainingRun {
   RunDirectory directory_;
   Progress& progress_;
   NetworkSpec spec_, test_spec_;
+  Examples looked_at_;  // for warnings
   Trainer trainer_;
   TrainState state_;                 // best so far; the rest is filled in when it is saved
   std::optional<Evaluation> valid_;  // of the last epoch that ended, where it had one
@@ -68,6 +75,7 @@ class TrainingRun {
   std::int64_t session_first_step_ = 0;
   bool goes_on_without_saving_;
   std::int64_t saved_step_ = -1;           // of the newest checkpoint
+  std::set<std::string> said_;             // warnings
   std::deque<MetricsLine> unsaved_lines_;  // of metrics.jsonl, oldest first
 };
 

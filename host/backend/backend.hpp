@@ -148,6 +148,8 @@ class Backend {
   virtual void download_bits(ConstBits from, std::span<std::uint8_t> to) = 0;  // waits
   virtual void fill_zero(std::byte* data, std::size_t bytes) = 0;
   virtual void synchronize() = 0;
+  // May the host read this memory where it lies, and are ops done when they return?
+  virtual bool is_host_memory() const { return false; }
 
   // --- control
   virtual Tiling choose_tiling(const StepShape&) const = 0;

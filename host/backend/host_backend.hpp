@@ -21,6 +21,7 @@ class HostBackend : public Backend {
   std::size_t free_memory() const override;  // what the system could give without swapping
   void fill_zero(std::byte* data, std::size_t bytes) override;
   void synchronize() override {}
+  bool is_host_memory() const override { return true; }
 
   int lanes() const override { return pool_.size(); }
   void for_each(std::int64_t items, FunctionRef<void(std::int64_t, int)> fn) override {

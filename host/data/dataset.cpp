@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <type_traits>
+
 #include "host/backend/error.hpp"
 #include "host/data/faces.hpp"
 #include "host/data/files.hpp"
@@ -57,6 +60,21 @@ std::vector<float> Columns::mean() const {
   std::vector<float> mean(cols);
   for (std::int64_t col = 0; col < cols; ++col) mean[col] = float(sum[col] / double(rows));
   return mean;
+}
+
+Examples first_of(const Examples& examples, std::int64_t count) {
+  count = std::min(count, examples.count);
+  const auto rows = [&](const Columns& columns) {
+    Columns first{.cols = columns.cols, .scale = columns.scale};
+    std::visit(
+        [&](const auto& from) {
+          first.values = std::remove_cvref_t<decltype(from)>(from.begin(),
+                                                             from.begin() + count * columns.cols);
+        },
+        columns.values);
+    return first;
+  };
+  return {.count = count, .x = rows(examples.x), .y = rows(examples.y)};
 }
 
 std::filesystem::path data_folder(const DataOptions& options) {

@@ -34,6 +34,8 @@ struct Examples {
   Columns y;  // [count, D_out], or [count, 1] with the class for softmax
 };
 
+Examples first_of(const Examples&, std::int64_t count);  // a copy; fewer where there are fewer
+
 // A picture's layout, for those who want to look at x and y. Zero height: not a picture.
 struct ImageShape {
   std::int64_t height = 0, width = 0;

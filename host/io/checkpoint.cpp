@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "host/backend/error.hpp"
+#include "host/train/pass.hpp"
 #include "kernels/philox.hpp"
 
 namespace sfnn {
@@ -35,7 +36,7 @@ std::vector<std::int64_t> shape_of(const ParamSlot& slot) {
 }
 
 std::int64_t wanted_baseline(const NetworkSpec& network, const Config& config) {
-  return info(config.train.estimator).has_baseline ? baseline_size(network) : 0;
+  return PartLayout(network, config.train.estimator).baseline_size;
 }
 
 // --- saving ------------------------------------------------------------------------------------
@@ -193,12 +194,6 @@ class TensorReader {
 };
 
 }  // namespace
-
-std::int64_t baseline_size(const NetworkSpec& network) {
-  std::int64_t size = 0;
-  for (const LayerSpec& layer : network.hidden) size += layer.trains_s() ? 2 * layer.n_s : 0;
-  return size;
-}
 
 TensorFile to_tensor_file(const Checkpoint& checkpoint) {
   const ParamLayout layout(checkpoint.network);

@@ -1,10 +1,9 @@
 // Everything a run needs to go on as if it had never stopped, in one safetensors file.
 //
 // Tensors, under the names of their slots: the weights ("layer1.W_s", "V"; biases have one
-// dimension), momentum
-// ("velocity/layer1.W_s"), G1's averages ("baseline"), the mean taken off x ("x_mean"). All else is
-// text in the metadata: "sfnn.checkpoint" (JSON) and "sfnn.config" (TOML). Draws and permutations
-// follow from seed and step.
+// dimension), momentum ("velocity/layer1.W_s"), G1's averages ("baseline"), the mean taken off x
+// ("x_mean"). All else is text in the metadata: "sfnn.checkpoint" (JSON) and "sfnn.config" (TOML).
+// Draws and permutations follow from seed and step.
 #pragma once
 
 #include <cstdint>
@@ -55,9 +54,6 @@ struct Checkpoint {
   Config config;
   Tiling tiling;  // decides the order of sums, so a resumed run must not choose anew
 };
-
-// Floats that G1's averages take.
-std::int64_t baseline_size(const NetworkSpec&);
 
 // Throws Error for a checkpoint that is not whole: a size that does not fit the network, a number
 // that is not finite.

@@ -1,8 +1,12 @@
 #include "host/train/trainer.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 
 #include "host/backend/error.hpp"
+#include "host/train/finite.hpp"
 #include "kernels/philox.hpp"
 
 namespace sfnn {
@@ -25,6 +29,7 @@ Trainer::Trainer(Backend& backend, const NetworkSpec& spec, const TrainOptions& 
     : backend_(backend),
       options_(options),
       plan_(plan_training(backend, spec, options, data)),
+      param_layout_(spec),
       part_layout_(spec, options.estimator),
       data_(backend, data.train, data.x_mean, plan_.batch),
       randomness_{.binarize = data.binarize_train,
@@ -135,6 +140,52 @@ Trainer::EpochMeans Trainer::epoch_means() {
   return {sums[0] / double(examples), sums[1] / double(examples), examples};
 }
 
+std::optional<std::string> Trainer::not_finite(bool thorough) {
+  double sums[2];
+  backend_.download(sums_.data(), std::as_writable_bytes(std::span(sums)));
+  const bool sound = std::isfinite(sums[0]) && std::isfinite(sums[1]);
+  std::vector<float> copy;
+  std::span<const float> params;
+  if (backend_.is_host_memory()) {
+    params = {params_.floats(), std::size_t(part_layout_.gradient_size)};
+  } else if (thorough || !sound) {
+    params = copy = download(backend_, params_);
+  }
+  if (sound && all_finite(params)) {
+    sound_step_ = step_;
+    return std::nullopt;
+  }
+  return name_not_finite(sound, params);
+}
+
+// Gradients of a step are still in its parts: a weight that is bad while its gradient is not tells
+// of an update too large, a C_hat that is bad makes all that follows it bad in the same step.
+std::string Trainer::name_not_finite(bool C_hat_is_finite, std::span<const float> params) {
+  const std::size_t tensors = param_layout_.slots().size();
+  std::vector<std::string> found;
+  const auto add = [&](const std::string& kind, const std::vector<std::string>& names) {
+    if (names.size() == tensors) {
+      found.push_back(fmt::format("every {} ({} to {})", kind, names.front(), names.back()));
+    } else if (!names.empty()) {
+      found.push_back(fmt::format("the {} of {}", kind, fmt::join(names, ", ")));
+    }
+  };
+  if (!C_hat_is_finite) found.push_back("C_hat");
+  // A bad number in any part stays bad in a sum over them.
+  std::vector<float> gradient(part_layout_.gradient_size);
+  const std::vector<float> parts = download(backend_, parts_);
+  for (std::int64_t p = 0; p < plan_.tiling.parts; ++p) {
+    for (std::size_t i = 0; i < gradient.size(); ++i)
+      gradient[i] += parts[p * part_layout_.size() + i];
+  }
+  add("gradient", not_finite_tensors(param_layout_, gradient));
+  add("weight", not_finite_tensors(param_layout_, params));
+  const std::string when = step_ - sound_step_ <= 1
+                               ? fmt::format("step {}", step_)
+                               : fmt::format("step {} to {}", sound_step_ + 1, step_);
+  return fmt::format("{}: no longer finite: {}", when, fmt::join(found, "; "));
+}
+
 TrainerState Trainer::state() {
   double sums[2];
   backend_.download(sums_.data(), std::as_writable_bytes(std::span(sums)));
@@ -157,7 +208,7 @@ void Trainer::restore(const TrainerState& state) {
   upload(backend_, state.baseline, baseline_);
   const double sums[2] = {state.C_hat_sum, state.ess_sum};
   backend_.upload(std::as_bytes(std::span(sums)), sums_.data());
-  step_ = state.step;
+  step_ = sound_step_ = state.step;
   if (step_ % plan_.steps_per_epoch != 0) begin_epoch();
 }
 

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "host/backend/backend.hpp"
@@ -43,6 +45,11 @@ class Trainer {
   };
   EpochMeans epoch_means();  // over the examples since the epoch began; waits for the device
 
+  // What is NaN or infinite, by step and tensor, in words; nothing while all is well. Costs next to
+  // nothing where the host can read the memory; elsewhere it waits for the device and looks at
+  // C_hat, and at the weights only if `thorough` or if C_hat has gone bad.
+  std::optional<std::string> not_finite(bool thorough = false);
+
   const float* params() const { return params_.floats(); }  // in the backend's memory
   TrainerState state();
   void restore(const TrainerState&);        // throws DataError where sizes differ
@@ -57,10 +64,12 @@ class Trainer {
   void begin_epoch();
   void enqueue_step(std::int64_t N);
   void train_tile(const Tile&, int lane, float* part);
+  std::string name_not_finite(bool C_hat_is_finite, std::span<const float> params);
 
   Backend& backend_;
   TrainOptions options_;
   TrainPlan plan_;
+  ParamLayout param_layout_;
   PartLayout part_layout_;
   StagedData data_;
   StagedData::Randomness randomness_;
@@ -68,6 +77,7 @@ class Trainer {
   std::unique_ptr<StepRunner> runner_;
   Buffer params_, velocity_, baseline_, parts_, C_hat_, ess_, sums_, order_;
   std::int64_t step_ = 0;
+  std::int64_t sound_step_ = 0;  // the last after which not_finite() found nothing
 };
 
 }  // namespace sfnn

@@ -100,6 +100,36 @@ std::string final_figures(const Runs& runs) {
                  card(to_html(table)) + notes);
 }
 
+// --- warnings ----------------------------------------------------------------------------------
+
+// Each warning once, with the epochs that had it.
+std::string warnings(const Runs& runs) {
+  std::string items;
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    std::vector<std::pair<std::string, std::size_t>> counts;
+    for (const MetricsLine& line : runs[r].metrics) {
+      const auto found = line.find("warnings");
+      if (found == line.end() || !found->is_array()) continue;
+      for (const MetricsLine& item : *found) {
+        const std::string text = item.is_string() ? item.get<std::string>() : item.dump();
+        const auto known = std::ranges::find(counts, text, &decltype(counts)::value_type::first);
+        if (known == counts.end()) {
+          counts.emplace_back(text, 1);
+        } else {
+          ++known->second;
+        }
+      }
+    }
+    for (const auto& [text, count] : counts) {
+      items += fmt::format("<li>{}: {}, in {} of {} epochs</li>\n", named(runs, r), escape(text),
+                           count, runs[r].metrics.size());
+    }
+  }
+  if (items.empty()) return "";
+  return section("Warnings", "Seen at the ends of epochs, on examples that were not tested on.",
+                 card(fmt::format("<ul>\n{}</ul>\n", items)));
+}
+
 // --- the rest ----------------------------------------------------------------------------------
 
 std::string samples(const Runs& runs) {
@@ -192,7 +222,7 @@ std::string report_page(const std::vector<ReportRun>& runs, const ReportOrigin& 
       title, kReportStyle, color_style());
   html += fmt::format("<p>{}. sfnn {}, {}</p></header>\n", data_of(runs), escape(origin.version),
                       escape(origin.date));
-  html += final_figures(runs) + learning_section(runs) + particles_section(runs) +
+  html += final_figures(runs) + warnings(runs) + learning_section(runs) + particles_section(runs) +
           hidden_units_section(runs) + samples(runs) + config(runs) + machine(runs, origin);
   return html + "</body>\n</html>\n";
 }
