@@ -6,7 +6,7 @@
 
 namespace sfnn {
 
-class PlainBackend final : public HostBackend {
+class PlainBackend : public HostBackend {
  public:
   using HostBackend::HostBackend;
 

@@ -1,0 +1,68 @@
+// The program as a child that is killed and resumed, and what a run leaves that must not depend on
+// that.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/io/checkpoint.hpp"
+#include "host/io/metrics.hpp"
+#include "tests/support/random.hpp"
+
+namespace sfnn {
+
+class Child {
+ public:
+  // Starts it; what it prints goes to `log`.
+  Child(const std::vector<std::string>& command, const std::filesystem::path& log);
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child();  // kills what still runs
+
+  void signal(int number) const;
+  bool has_ended();
+  int wait();  // its exit code, 128 + the signal that ended it
+  std::size_t resident_bytes() const;
+
+ private:
+  pid_t pid_;
+  std::optional<int> code_;
+};
+
+// Everything but how long it took.
+struct Outcome {
+  Checkpoint newest;
+  std::optional<Checkpoint> best;
+  std::vector<MetricsLine> metrics;
+};
+Outcome outcome_of(const std::filesystem::path& run);
+// The pieces that differ in any bit: "momentum", "best", ...
+std::vector<std::string> differences(const Outcome&, const Outcome&);
+
+struct Kills {
+  int count = 0;
+  int inside_save = 0;  // those that left a temporary file behind
+  int stops = 0;        // with the state saved
+};
+
+// A run of the program: `train` with these arguments, in directories given one by one.
+struct ProgramRun {
+  std::string program;
+  std::vector<std::string> arguments;
+
+  // To its end. Throws std::runtime_error, with what the program said, where it fails.
+  void train(const std::filesystem::path& run) const;
+  // The same with random kills, at most so many, each followed by a resume: at any moment of the
+  // `seconds` that the run takes, or as a file of a checkpoint is being written.
+  Kills train_with_kills(const std::filesystem::path& run, double seconds, int at_most,
+                         Random&) const;
+
+ private:
+  std::vector<std::string> command(const std::filesystem::path& run) const;
+};
+
+}  // namespace sfnn
