@@ -9,12 +9,13 @@
 #include "tests/support/networks.hpp"
 #include "tests/support/run_pass.hpp"
 #include "tests/support/small_data.hpp"
+#include "tests/support/threads.hpp"
 
 namespace sfnn {
 namespace {
 
 struct Fixture {
-  explicit Fixture(const NetworkSpec& network_spec, std::int64_t count = 9, int threads = 1,
+  explicit Fixture(const NetworkSpec& network_spec, std::int64_t count = 9, int threads = test_threads(1),
                    bool plain = false)
       : spec(network_spec),
         backend(make_backend({.device = "cpu", .plain = plain, .threads = threads})),
@@ -115,7 +116,7 @@ TEST(Evaluate, MoreParticlesLeaveTheFirstAsTheyWere) {
 TEST(Evaluate, SameBitsForAnyNumberOfThreads) {
   const NetworkSpec spec = network(6, {"40s", "33s"}, 10, Output::softmax);
   const Evaluation one = Fixture(spec, 101, 1).run(20);
-  for (int threads : {2, 7}) {
+  for (int threads : {2, 8}) {
     const Evaluation several = Fixture(spec, 101, threads).run(20);
     EXPECT_EQ(several.curve, one.curve);
     EXPECT_EQ(several.error, one.error);

@@ -13,12 +13,13 @@
 #include "tests/support/networks.hpp"
 #include "tests/support/run_pass.hpp"
 #include "tests/support/small_data.hpp"
+#include "tests/support/threads.hpp"
 
 namespace sfnn {
 namespace {
 
 struct Fixture {
-  explicit Fixture(const NetworkSpec& network_spec, std::int64_t count = 40, int threads = 2)
+  explicit Fixture(const NetworkSpec& network_spec, std::int64_t count = 40, int threads = test_threads(2))
       : spec(network_spec),
         backend(make_backend({.device = "cpu", .threads = threads})),
         params(initial_params(spec, 3, 2.0)),

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "host/backend/error.hpp"
+#include "host/backend/plain/plain_backend.hpp"
 #include "host/train/finite.hpp"
 #include "host/train/health.hpp"
 #include "kernels/gather.hpp"
@@ -16,11 +17,12 @@
 #include "tests/support/count_allocations.hpp"
 #include "tests/support/networks.hpp"
 #include "tests/support/small_data.hpp"
+#include "tests/support/threads.hpp"
 
 namespace sfnn {
 namespace {
 
-std::unique_ptr<Backend> cpu(int threads = 1, bool plain = false) {
+std::unique_ptr<Backend> cpu(int threads = test_threads(1), bool plain = false) {
   return make_backend({.device = "cpu", .plain = plain, .threads = threads});
 }
 
@@ -87,7 +89,7 @@ TEST_P(TrainerCases, SameBitsForAnyNumberOfThreads) {
   const auto one = cpu(1);
   Trainer trainer(*one, case_.spec, case_.options, data_);
   const TrainerState expected = train(trainer, trainer.total_steps());
-  for (int threads : {2, 7}) {
+  for (int threads : {2, 8}) {
     const auto several = cpu(threads);
     Trainer other(*several, case_.spec, case_.options, data_);
     expect_same(train(other, other.total_steps()), expected);
@@ -344,6 +346,27 @@ TEST(Health, WarnsOfWhatIsNoLongerRandom) {
                           HasSubstr("layer 3: most units are saturated"),
                           HasSubstr("one of 20 has all the weight")));
   EXPECT_THAT(health_warnings({}, 1, 1), testing::IsEmpty()) << "with M = 1 it always is 1";
+}
+
+TEST(Trainer, AWorkersExceptionReachesTheCallerWithItsMessage) {
+  struct Breaks : PlainBackend {
+    using PlainBackend::PlainBackend;
+    void gather(const GatherArgs& args) override {
+      if (clock().step == 2 && args.tile.first == 9) throw DataError("example 9 has gone");
+      PlainBackend::gather(args);
+    }
+  };
+  Breaks backend(8);
+  const DataSet data = small_data(30, 7, 5, Output::bernoulli);
+  Trainer trainer(backend, network(7, {"3s"}, 5, Output::bernoulli),
+                  {.batch = 10, .tiling = {1, 8}}, data);
+  try {
+    train(trainer, 10);
+    FAIL() << "nothing was thrown";
+  } catch (const DataError& error) {
+    EXPECT_STREQ(error.what(), "example 9 has gone");
+  }
+  EXPECT_EQ(trainer.step(), 2);
 }
 
 TEST(Trainer, StateOfAnotherNetworkIsRefused) {

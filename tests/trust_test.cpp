@@ -158,5 +158,25 @@ TEST_F(Trust, UnitsThatAreNoLongerRandomAreReported) {
   EXPECT_NE(page.str().find("in 2 of 2 epochs"), std::string::npos);
 }
 
+// --- impatient users ---------------------------------------------------------------------------
+
+// A step of many seconds: the first signal waits for its end, the second does not.
+TEST_F(Trust, TheSecondSignalEndsTheProgramAtOnce) {
+  const std::string options =
+      "--set net.hidden=1500s,1500s --set train.batch=4000 --set train.particles=100 --set "
+      "train.epochs=2 ";
+  const Result result =
+      run("train " + options +
+          "--out here & pid=$!; while [ ! -s here/sessions.jsonl ]; do sleep 0.01; done; sleep "
+          "0.3; kill -INT $pid; sleep 0.5; kill -0 $pid || exit 99; kill -INT $pid; begin=$(date "
+          "+%s%N); wait $pid; code=$?; end=$(date +%s%N); echo took $(((end - begin) / 1000000)); "
+          "exit $code; #");
+  EXPECT_EQ(result.code, 130) << result.out;
+  const std::size_t took = result.out.find("took ");
+  ASSERT_NE(took, std::string::npos) << result.out;
+  EXPECT_LT(std::stol(result.out.substr(took + 5)), 2000) << "milliseconds";
+  EXPECT_EQ(RunDirectory(directory_ / "here").config().train.batch, 4000) << "the run is whole";
+}
+
 }  // namespace
 }  // namespace sfnn

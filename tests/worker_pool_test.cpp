@@ -9,7 +9,7 @@ namespace sfnn {
 namespace {
 
 TEST(WorkerPool, DoesEveryItemOnce) {
-  for (int threads : {1, 2, 7}) {
+  for (int threads : {1, 2, 8}) {
     WorkerPool pool(threads);
     EXPECT_EQ(pool.size(), threads);
     for (std::int64_t items : {0, 1, 2, 5, 100}) {
@@ -38,7 +38,7 @@ TEST(WorkerPool, LanesAreExclusiveAndDense) {
 }
 
 TEST(WorkerPool, AnExceptionReachesTheCallerWithItsMessage) {
-  for (int threads : {1, 4}) {
+  for (int threads : {1, 8}) {
     WorkerPool pool(threads);
     for (int again = 0; again < 20; ++again) {
       try {

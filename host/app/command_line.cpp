@@ -9,6 +9,7 @@ void add_machine_options(CLI::App& app, MachineOptions& machine) {
                  "Where to compute: auto, or a name that sfnn devices lists")
       ->capture_default_str();
   app.add_option("--threads", machine.backend.threads, "Threads on the CPU; 0: one a core")
+      ->envname("SFNN_THREADS")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
   app.add_option("--math", machine.backend.math, "Products on a GPU: fp32, tf32 or bf16x3")

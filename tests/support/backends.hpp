@@ -7,6 +7,7 @@
 #include <string>
 
 #include "host/backend/backend.hpp"
+#include "tests/support/threads.hpp"
 
 namespace sfnn {
 
@@ -19,7 +20,7 @@ inline auto backends_under_test() { return testing::Values("plain", "cpu"); }
 inline std::unique_ptr<Backend> make_test_backend(const std::string& name, bool graph = false) {
   if (name.rfind("cuda_", 0) == 0)
     return make_backend({.device = "cuda", .math = name.substr(5), .graph = graph});
-  return make_backend({.device = "cpu", .plain = name == "plain", .threads = 1});
+  return make_backend({.device = "cpu", .plain = name == "plain", .threads = test_threads(1)});
 }
 
 }  // namespace sfnn
