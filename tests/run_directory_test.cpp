@@ -151,6 +151,13 @@ TEST_F(RunDirectoryTest, AKilledProcessLeavesNoLock) {
   EXPECT_EQ(error_of_lock(run_), "no error");
 }
 
+TEST_F(RunDirectoryTest, CheckpointsThatLieElsewhereAreRefused) {
+  fs::create_directories(directory_.path() / "elsewhere");
+  fs::create_directories(path_);
+  fs::create_directory_symlink(directory_.path() / "elsewhere", path_ / "checkpoints");
+  EXPECT_THAT(error_of_lock(run_), HasSubstr("is a link"));
+}
+
 TEST_F(RunDirectoryTest, TheLockFollowsNoLink) {
   fs::create_directories(path_);
   std::ofstream(directory_.path() / "precious") << "mine";

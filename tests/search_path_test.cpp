@@ -101,5 +101,15 @@ TEST(SearchPath, FindsDebiansFashionMnist) {
   EXPECT_EQ(data.D_out, 10);
 }
 
+TEST(SearchPath, NamesThatLeaveTheFoldersAreKnown) {
+  for (const char* name : {"x.npy", "a/b/x.npy", "a/../x.npy", "./x", "/data/x", "/data/../data/x"})
+    EXPECT_TRUE(lies_in_data_roots("/data", name)) << name;
+  for (const char* name : {"../x", "a/../../x", "/etc/passwd", "/database/x", "/data/../x", ".."})
+    EXPECT_FALSE(lies_in_data_roots("/data", name)) << name;
+  EXPECT_TRUE(lies_in_data_roots("/data/", "x"));
+  EXPECT_TRUE(lies_in_data_roots("", "x")) << "the current directory is one of them";
+  EXPECT_FALSE(lies_in_data_roots("", "../../../../../../../../../../x"));
+}
+
 }  // namespace
 }  // namespace sfnn::test

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "host/io/metrics.hpp"
+#include "host/io/npy.hpp"
 #include "tests/support/program.hpp"
 
 namespace sfnn {
@@ -176,6 +177,61 @@ TEST_F(Trust, TheSecondSignalEndsTheProgramAtOnce) {
   ASSERT_NE(took, std::string::npos) << result.out;
   EXPECT_LT(std::stol(result.out.substr(took + 5)), 2000) << "milliseconds";
   EXPECT_EQ(RunDirectory(directory_ / "here").config().train.batch, 4000) << "the run is whole";
+}
+
+// --- files that others made --------------------------------------------------------------------
+
+class TrustInFiles : public Program {
+ protected:
+  TrustInFiles() {
+    write_npy(directory_ / "x.npy", {.shape = {6, 2}, .values = std::vector<float>(12, 0.5f)});
+    fs::create_directories(directory_ / "inside");
+    fs::copy(directory_ / "x.npy", directory_ / "inside/x.npy");
+  }
+  std::string settings(const std::string& file) const {
+    std::string text = "--set data.set=files --set data.output=gaussian ";
+    for (const char* key : {"train_x", "train_y", "test_x", "test_y"})
+      text += "--set 'data." + std::string(key) + "=" + file + "' ";
+    return text + "--set net.hidden=3s --set train.epochs=1 --set eval.particles=2 ";
+  }
+};
+
+// What the command line says is the user's own; what a run's files say stays in the data folders.
+TEST_F(TrustInFiles, NamesInARunDoNotLeadOutsideTheDataFolders) {
+  for (const std::string& name :
+       {std::string("../x.npy"), (directory_ / "x.npy").string(), std::string("a/../../x.npy")}) {
+    fs::create_directories(directory_ / "inside/a");
+    ASSERT_EQ(run("train --data inside " + settings(name) + "--out run").code, 0) << name;
+    for (const std::string command : {"eval run", "sample run", "train --resume --out run"}) {
+      const Result refused = run(command + " --data inside");
+      EXPECT_EQ(refused.code, 1) << command << refused.out;
+      EXPECT_THAT(refused.out, testing::HasSubstr("leads outside the data folders"));
+    }
+    for (const std::string command : {"eval run ", "train --resume --out run "}) {
+      const Result trusted = run(command + "--data inside " + settings(name));
+      EXPECT_EQ(trusted.code, 0) << trusted.out;
+    }
+    fs::remove_all(directory_ / "run");
+  }
+  ASSERT_EQ(run("train --data inside " + settings("a/../x.npy") + "--out run").code, 0);
+  EXPECT_EQ(run("eval run --data inside").code, 0);
+}
+
+TEST_F(TrustInFiles, TheReportShowsHostileNamesAsText) {
+  const std::string hostile = "<img src=x onerror=alert(1)>\"&";
+  fs::rename(directory_ / "x.npy", directory_ / (hostile + ".npy"));
+  ASSERT_EQ(run("train " + settings(hostile + ".npy") + "--out '" + hostile + "'").code, 0);
+  append_metrics(
+      directory_ / hostile / "metrics.jsonl",
+      {{"epoch", 2}, {"valid_nll", hostile}, {"warnings", {hostile}}, {hostile, hostile}});
+  append_metrics(directory_ / hostile / "sessions.jsonl",
+                 {{"started", hostile}, {"device", hostile}, {"cpu", "\u0007</td>"}});
+  ASSERT_EQ(run("report '" + hostile + "' --out page.html").code, 0);
+  std::stringstream page;
+  page << std::ifstream(directory_ / "page.html").rdbuf();
+  EXPECT_THAT(page.str(), testing::Not(testing::HasSubstr("<img src=x")));
+  EXPECT_THAT(page.str(), testing::HasSubstr("&lt;img src=x onerror=alert(1)&gt;&quot;&amp;"));
+  EXPECT_THAT(page.str(), testing::Not(testing::HasSubstr("</td></td>")));
 }
 
 }  // namespace

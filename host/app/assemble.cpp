@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "host/backend/error.hpp"
+#include "host/data/search_path.hpp"
 #include "host/io/run_directory.hpp"
 
 namespace sfnn {
@@ -37,6 +38,25 @@ StepRange profiled_steps_of(const MachineOptions& machine, std::int64_t total_st
                                   total_steps));
   }
   return range;
+}
+
+void require_data_inside(const Config& config, const MachineOptions& machine,
+                         const std::vector<std::string>& settings) {
+  const DataOptions& data = config.data;
+  for (const auto& [key, name] : {std::pair("data.set", &data.set),
+                                  {"data.train_x", &data.train_x},
+                                  {"data.train_y", &data.train_y},
+                                  {"data.test_x", &data.test_x},
+                                  {"data.test_y", &data.test_y}}) {
+    const bool own = std::ranges::any_of(settings, [&](const std::string& setting) {
+      return setting.starts_with(fmt::format("{}=", key));
+    });
+    if (own || lies_in_data_roots(machine.data_root, *name)) continue;
+    throw DataError(fmt::format(
+        "{} = {}, as the run has it, leads outside the data folders: if you trust the run, say "
+        "--data with the folder that it is in",
+        key, *name));
+  }
 }
 
 DataSet data_of(const Config& config, const MachineOptions& machine) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "host/backend/backend.hpp"
 #include "host/data/dataset.hpp"
@@ -26,6 +27,10 @@ struct StepRange {
 // What machine.profile_steps says. Throws ConfigError where the run has no such steps.
 StepRange profiled_steps_of(const MachineOptions& machine, std::int64_t total_steps);
 
+// For a config that came with a run: throws DataError where a name of data in it leads outside the
+// folders of data. Those that `settings`, from the command line, has changed are the user's own.
+void require_data_inside(const Config&, const MachineOptions&,
+                         const std::vector<std::string>& settings);
 DataSet data_of(const Config&, const MachineOptions&);
 NetworkSpec network_of(const Config&, const DataSet&);
 NetworkSpec test_network_of(const Config&,

@@ -15,6 +15,7 @@ LoadedNetwork::LoadedNetwork(Backend& backend, const MachineOptions& machine,
   config_ = checkpoint.config;
   for (const std::string& setting : settings) apply_setting(config_, setting);
   config_.validate();
+  require_data_inside(config_, machine, settings);
   data_ = data_of(config_, machine);
   data_.x_mean = checkpoint.x_mean;  // of what it was trained on
   if (network_of(config_, data_) != checkpoint.network) {

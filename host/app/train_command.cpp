@@ -36,6 +36,8 @@ Config config_of(const TrainCommand& command) {
     config = RunDirectory(command.out).config();
   }
   for (const std::string& setting : command.settings) apply_setting(config, setting);
+  if (command.resume && command.config_file.empty())
+    require_data_inside(config, command.machine, command.settings);
   if (!command.init_from.empty()) config.net.init_from = command.init_from;
   config.validate();
   return config;

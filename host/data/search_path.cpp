@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "host/backend/error.hpp"
@@ -34,6 +35,14 @@ std::vector<fs::path> data_roots(const std::string& root) {
     if (!place.empty()) roots.push_back(place);
   }
   return roots;
+}
+
+bool lies_in_data_roots(const std::string& root, const fs::path& name) {
+  return std::ranges::any_of(data_roots(root), [&](const fs::path& place) {
+    const fs::path folder = fs::absolute(place / "").lexically_normal().parent_path();
+    const fs::path path = fs::absolute(place / name).lexically_normal();
+    return std::ranges::mismatch(folder, path).in1 == folder.end();
+  });
 }
 
 fs::path find_data(const std::string& root, const fs::path& name) {

@@ -40,6 +40,10 @@ Config RunDirectory::config() const { return load_config(path_ / "config.toml");
 void RunDirectory::lock() {
   if (lock_) return;
   make_directories(path_);
+  if (fs::is_symlink(checkpoints())) {
+    throw ConfigError(fmt::format("{} is a link: a run writes to its own directory alone",
+                                  checkpoints().string()));
+  }
   std::string holder;
   lock_ = FileLock::take(path_ / "lock", holder);
   if (!lock_) {
