@@ -146,7 +146,7 @@ int run_estimators(const EstimatorsCommand& command) {
                        .reference_particles = command.reference};
   options.train.particles = command.particles.value_or(options.train.particles);
   options.train.batch = command.batch.value_or(std::min(options.train.batch, data.train.count));
-  options.train.tiling = {};  // the run's own was chosen for its own batch and M
+  options.train.tiling = {0, 0};  // the run's own was chosen for its own batch and M
   fmt::print("{} on {}, {}: M = {}, {} examples, {} draws\n\n", to_string(spec), data.name,
              backend->describe(), options.train.particles, options.train.batch, options.draws);
   std::fflush(stdout);
