@@ -175,7 +175,9 @@ TEST_F(Trust, TheSecondSignalEndsTheProgramAtOnce) {
   EXPECT_EQ(result.code, 130) << result.out;
   const std::size_t took = result.out.find("took ");
   ASSERT_NE(took, std::string::npos) << result.out;
-  EXPECT_LT(std::stol(result.out.substr(took + 5)), 2000) << "milliseconds";
+  // A step of this size takes half a minute and more; a loaded machine needs some seconds to take
+  // down the memory.
+  EXPECT_LT(std::stol(result.out.substr(took + 5)), 10000) << "milliseconds";
   EXPECT_EQ(RunDirectory(directory_ / "here").config().train.batch, 4000) << "the run is whole";
 }
 
