@@ -45,6 +45,17 @@ TEST_F(Trust, SavesWithinAnEpochAndKeepsAsManyAsAsked) {
   EXPECT_EQ(step_files("often"), expected);
 }
 
+// Killed after the first epoch's line was written and before its checkpoint was.
+TEST_F(Trust, ARunWithoutACheckpointStartsItsMetricsAnew) {
+  ASSERT_EQ(run("train " + small_ + "--set train.epochs=2 --out here").code, 0);
+  const auto params = newest("here").params;
+  for (const std::string& name : step_files("here"))
+    fs::remove(directory_ / "here/checkpoints" / name);
+  ASSERT_EQ(run("train --resume --out here").code, 0);
+  EXPECT_EQ(newest("here").params, params);
+  EXPECT_EQ(read_metrics(directory_ / "here/metrics.jsonl").size(), 2u);
+}
+
 // --- files that cannot be written --------------------------------------------------------------
 
 // ulimit -f stands for a full disk: a write that would make a file too large fails.

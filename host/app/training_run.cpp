@@ -41,30 +41,33 @@ void TrainingRun::start() { trainer_.set_params(starting_weights(config_, spec_)
 
 void TrainingRun::resume() {
   const auto saved = directory_.newest([&](const std::string& line) { progress_.say(line); });
-  if (!saved) return start();
-  if (!(saved->network == spec_)) throw DataError("the checkpoint's network is another one");
-  if (saved->tiling.tile != trainer_.tiling().tile ||
-      saved->tiling.parts != trainer_.tiling().parts) {
-    throw DataError(
-        fmt::format("the checkpoint was made with train.tile={} and train.parts={}: set them",
-                    saved->tiling.tile, saved->tiling.parts));
-  }
-  state_ = saved->state;
-  trainer_.restore({.step = state_.step,
-                    .params = saved->params,
-                    .velocity = saved->velocity,
-                    .baseline = saved->baseline,
-                    .C_hat_sum = state_.c_hat_sum,
-                    .ess_sum = state_.effective_particles_sum});
-  saved_step_ = state_.step;
-  seconds_before_ = state_.seconds;
-  session_first_step_ = state_.step;
+  saved ? restore(*saved) : start();
   // Epochs that the checkpoint does not know of will be trained, and reported, again.
   std::vector<MetricsLine> lines = read_metrics(directory_.metrics());
   std::erase_if(lines, [&](const MetricsLine& line) {
     return line.value("epoch", std::int64_t(0)) > state_.epoch;
   });
   rewrite_metrics(directory_.metrics(), lines);
+}
+
+void TrainingRun::restore(const Checkpoint& saved) {
+  if (!(saved.network == spec_)) throw DataError("the checkpoint's network is another one");
+  if (saved.tiling.tile != trainer_.tiling().tile ||
+      saved.tiling.parts != trainer_.tiling().parts) {
+    throw DataError(
+        fmt::format("the checkpoint was made with train.tile={} and train.parts={}: set them",
+                    saved.tiling.tile, saved.tiling.parts));
+  }
+  state_ = saved.state;
+  trainer_.restore({.step = state_.step,
+                    .params = saved.params,
+                    .velocity = saved.velocity,
+                    .baseline = saved.baseline,
+                    .C_hat_sum = state_.c_hat_sum,
+                    .ess_sum = state_.effective_particles_sum});
+  saved_step_ = state_.step;
+  seconds_before_ = state_.seconds;
+  session_first_step_ = state_.step;
 }
 
 double TrainingRun::seconds() const {

@@ -40,6 +40,7 @@ class TrainingRun {
   Trainer& trainer() { return trainer_; }
 
  private:
+  void restore(const Checkpoint&);
   void end_epoch();
   void finish();
   void show_progress(bool epoch_done);
