@@ -277,7 +277,7 @@ class NotFinite : public testing::Test {
     }
     trainer.restore(state);
     trainer.train_step();
-    return trainer.not_finite().value_or("nothing");
+    return trainer.not_finite(/*thorough=*/true).value_or("nothing");
   }
 
   const NetworkSpec spec_ = network(7, {"9s", "6s"}, 5, Output::gaussian);
@@ -310,6 +310,18 @@ TEST_F(NotFinite, NamesTheCriterionFirst) {
   EXPECT_EQ(found(&TrainerState::params, "c", 1e30f, /*drop_below=*/0),
             "step 3: no longer finite: C_hat; every gradient (layer1.W_s to c); every weight "
             "(layer1.W_s to c)");
+}
+
+// The quick look does not read the weights, and sees what they do to the next step.
+TEST_F(NotFinite, AQuickLookSeesABadWeightAStepLater) {
+  Trainer trainer(*backend_, spec_, {.particles = 3, .batch = 10, .learning_rate = 0.1}, data_);
+  TrainerState state = train(trainer, 2);
+  state.velocity[ParamLayout(spec_).c.offset] = kInf;
+  trainer.restore(state);
+  trainer.train_step();
+  EXPECT_EQ(trainer.not_finite(), std::nullopt);
+  trainer.train_step();
+  EXPECT_EQ(trainer.not_finite(), "step 4: no longer finite: C_hat; the weight of c");
 }
 
 TEST_F(NotFinite, LateLooksSaySo) {

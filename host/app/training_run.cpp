@@ -15,7 +15,8 @@
 namespace sfnn {
 namespace {
 
-// Steps from one look at C_hat to the next on a device that has to be waited for.
+// Steps from one look at C_hat to the next on a device that has to be waited for; elsewhere a look
+// is two numbers, and every step has one.
 constexpr std::int64_t kLookEvery = 16;
 
 // What an epoch's warnings are based on; a few are enough, as each has all the units.

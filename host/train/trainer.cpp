@@ -144,13 +144,8 @@ std::optional<std::string> Trainer::not_finite(bool thorough) {
   double sums[2];
   backend_.download(sums_.data(), std::as_writable_bytes(std::span(sums)));
   const bool sound = std::isfinite(sums[0]) && std::isfinite(sums[1]);
-  std::vector<float> copy;
-  std::span<const float> params;
-  if (backend_.is_host_memory()) {
-    params = {params_.floats(), std::size_t(part_layout_.gradient_size)};
-  } else if (thorough || !sound) {
-    params = copy = download(backend_, params_);
-  }
+  const std::vector<float> params =
+      thorough || !sound ? download(backend_, params_) : std::vector<float>();
   if (sound && all_finite(params)) {
     sound_step_ = step_;
     return std::nullopt;

@@ -45,9 +45,9 @@ class Trainer {
   };
   EpochMeans epoch_means();  // over the examples since the epoch began; waits for the device
 
-  // What is NaN or infinite, by step and tensor, in words; nothing while all is well. Costs next to
-  // nothing where the host can read the memory; elsewhere it waits for the device and looks at
-  // C_hat, and at the weights only if `thorough` or if C_hat has gone bad.
+  // What is NaN or infinite, by step and tensor, in words; nothing while all is well. Waits for the
+  // device. Looks at C_hat, which a bad weight spoils in the next step, and at the weights only if
+  // `thorough` or to name them once C_hat has gone bad.
   std::optional<std::string> not_finite(bool thorough = false);
 
   const float* params() const { return params_.floats(); }  // in the backend's memory
