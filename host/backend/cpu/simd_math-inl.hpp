@@ -65,11 +65,13 @@ HWY_INLINE void for_vectors(std::int64_t n, const Body& body) {
 // (where the truth is at most 1.7e-38).
 HWY_INLINE VF exp_of(VF any) {
   const F32 d;
-  const hn::RebindToSigned<F32> di;
   // Between these bounds k lies in -126 .. 128. Vectors' Max and Min pass a NaN on from their
   // second operand.
   const VF x = hn::Max(hn::Set(d, -87.33f), hn::Min(hn::Set(d, 89.0f), any));
-  const VF k = hn::Round(hn::Mul(x, hn::Set(d, 1.44269504f)));
+  // To a number of 1.5 * 2^23 an addition leaves no fraction: its last bits are k + 126.
+  const VF shift = hn::Set(d, 12582912.0f + 126.0f);
+  const VF shifted = hn::MulAdd(x, hn::Set(d, 1.44269504f), shift);
+  const VF k = hn::Sub(shifted, shift);
   VF r = hn::NegMulAdd(k, hn::Set(d, 0.693359375f), x);  // log(2) in two parts, the first exact
   r = hn::NegMulAdd(k, hn::Set(d, -2.12194440e-4f), r);
   VF p = hn::MulAdd(hn::Set(d, 0.00139262504f), r, hn::Set(d, 0.00836323295f));
@@ -78,8 +80,8 @@ HWY_INLINE VF exp_of(VF any) {
   p = hn::MulAdd(p, r, hn::Set(d, 0.5f));
   p = hn::MulAdd(hn::Mul(p, r), r, hn::Add(r, hn::Set(d, 1.0f)));
   // 2^k as 2^(k - 1) * 2, so that k = 128 overflows as it should.
-  const auto exponent = hn::Add(hn::ConvertTo(di, k), hn::Set(di, 126));
-  const VF scale = hn::BitCast(d, hn::ShiftLeft<23>(exponent));
+  const hn::RebindToUnsigned<F32> du;
+  const VF scale = hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(du, shifted)));
   const VF result = hn::Mul(hn::Add(p, p), scale);
 #if HWY_TARGET == HWY_SCALAR  // whose Max and Min lose a NaN
   return hn::IfThenElse(hn::Eq(any, any), result, any);
