@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "host/backend/backend.hpp"
@@ -111,6 +112,19 @@ Workload make_workload(int number, const fs::path& cache, int threads) {
   fs::create_directories(cache);
   write_safetensors(file, {.tensors = {{.name = "params", .shape = {size}, .values = w.params}}});
   return w;
+}
+
+TrainOptions timed_options(const Workload& w) {
+  TrainOptions options = w.options;
+  options.learning_rate = 0;
+  options.epochs = 1000000;
+  return options;
+}
+
+Examples evaluated_examples(const Workload& w) {
+  Examples examples = w.data.test;
+  examples.count = std::min(examples.count, w.evaluated);
+  return examples;
 }
 
 }  // namespace sfnn::bench

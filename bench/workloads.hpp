@@ -27,4 +27,10 @@ struct Workload {
 Workload make_workload(int number, const std::filesystem::path& cache, int threads);
 constexpr int kWorkloads = 6;
 
+// The options of a step that may be timed over and over: its rate is zero, which leaves the weights
+// where they are.
+TrainOptions timed_options(const Workload&);
+// The test examples of an evaluation.
+Examples evaluated_examples(const Workload&);
+
 }  // namespace sfnn::bench

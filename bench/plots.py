@@ -1,0 +1,101 @@
+"""Draws the pictures of docs/performance.md from what the benchmarks write.
+
+Usage: plots.py shares  SHARES.json [TABLE.json] OUT.svg     (time_shares --json, step_bench --json)
+       plots.py scaling SCALING.json OUT.svg                 (scaling --json)
+"""
+
+import json
+import pathlib
+import sys
+
+import matplotlib
+
+matplotlib.use("svg")
+import matplotlib.pyplot as plt
+
+# What a reader asks for, and the ops behind it.
+PARTS = {
+    "forward products": ["multiply", "multiply_bits"],
+    "draws": ["sample_hidden", "activate"],
+    "log-likelihood, weights": ["output_log_prob", "particle_weights", "select_rows", "output_grad"],
+    "products back": ["multiply_transposed"],
+    "weight gradients": ["accumulate_outer", "accumulate_outer_bits"],
+    "estimator": ["hidden_grad", "deterministic_grad", "sum_particles", "accumulate_column_sums", "accumulate_baseline"],
+    "update, data": ["update", "update_baseline", "fill_zero", "gather", "shuffle", "accumulate_metrics"],
+}
+COLOURS = ["#2a6f97", "#61a5c2", "#a9d6e5", "#c1121f", "#e07a5f", "#f2cc8f", "#adb5bd"]
+
+
+def read(path):
+    return json.loads(pathlib.Path(path).read_text())
+
+
+def finish(figure, path):
+    plt.rcParams["svg.hashsalt"] = "sfnn"  # the same figures give the same file
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+
+
+def draw_shares(shares, floors, path):
+    """A bar a workload, in units of F where its time is known, cut into parts."""
+    figure, axes = plt.subplots(figsize=(8, 3.6))
+    names = [row["workload"] for row in shares]
+    left = [0.0] * len(shares)
+    for (part, ops), colour in zip(PARTS.items(), COLOURS):
+        widths = []
+        for row in shares:
+            whole = sum(row["ms"].values())
+            scale = floors.get(row["workload"], 1.0) / whole
+            widths.append(scale * sum(row["ms"].get(op, 0.0) for op in ops))
+        axes.barh(names, widths, left=left, color=colour, label=part, edgecolor="white", linewidth=0.5)
+        left = [a + b for a, b in zip(left, widths)]
+    axes.invert_yaxis()
+    axes.set_xlabel("time of a step in units of F, its dense products in OpenBLAS (one thread)" if floors else "share of a step's time")
+    axes.set_xlim(0, 1)
+    axes.legend(fontsize=8, loc="center right", frameon=False)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    finish(figure, path)
+
+
+def draw_scaling(series, path):
+    figure, grid = plt.subplots(2, 2, figsize=(8, 6))
+    labels = {"particles": "particles M", "width": "units a layer", "depth": "hidden layers", "threads": "threads"}
+    for axes, (what, label) in zip(grid.flat, labels.items()):
+        if what not in series:
+            axes.set_axis_off()
+            continue
+        points = series[what]
+        values = [point["value"] for point in points]
+        times = [point["ms"] for point in points]
+        axes.plot(values, times, "o-", color=COLOURS[0], label="time of a step, ms")
+        axes.set_xlabel(label)
+        axes.set_ylabel("ms a step")
+        axes.set_ylim(bottom=0)
+        if what in ("particles", "width"):
+            axes.set_xscale("log")
+            axes.set_yscale("log")
+        if what == "particles":
+            memory = axes.twinx()
+            memory.plot(values, [point["megabytes"] for point in points], "s--", color=COLOURS[3])
+            memory.set_ylabel("workspace, MB", color=COLOURS[3])
+            memory.set_ylim(bottom=0)
+        if what in ("depth", "threads"):
+            axes.set_xticks(values)
+        axes.grid(alpha=0.3)
+    finish(figure, path)
+
+
+def main():
+    kind, *files, out = sys.argv[1:]
+    if kind == "shares":
+        table = read(files[1]) if len(files) > 1 else []
+        floors = {row["workload"]: row["ratio"] for row in table if row["threads"] == 1}
+        draw_shares(read(files[0]), floors, out)
+    elif kind == "scaling":
+        draw_scaling(read(files[0]), out)
+    else:
+        sys.exit(__doc__)
+
+
+main()
