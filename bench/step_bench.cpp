@@ -7,14 +7,16 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "bench/clock.hpp"
 #include "bench/dense_floor.hpp"
+#include "bench/peers.hpp"
 #include "bench/workloads.hpp"
+#include "host/backend/error.hpp"
 #include "host/train/evaluate.hpp"
 
 namespace sfnn::bench {
@@ -26,11 +28,14 @@ struct Options {
   std::vector<int> threads;
   std::string json;
   std::string cache = "build/bench-cache";
+  std::vector<std::string> peers;  // python and peer.py; empty: no peers
   bool plain = false;
+  bool cpu_time = false;
 };
 
 struct Figure {
   double ms, floor_ms, ratio;
+  std::vector<std::pair<std::string, double>> peers;  // their ratios to F
 };
 
 double median(std::vector<double> values) {
@@ -39,32 +44,28 @@ double median(std::vector<double> values) {
 }
 
 template <class F>
-double best_ms(int repetitions, F&& work) {
+double best_ms(const Options& options, F&& work) {
+  const auto clock = options.cpu_time ? cpu_ms : wall_ms;
   double best = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < repetitions; ++i) {
-    const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < options.repetitions; ++i) {
+    const double start = clock();
     work();
-    const auto time = std::chrono::steady_clock::now() - start;
-    best = std::min(best, std::chrono::duration<double, std::milli>(time).count());
+    best = std::min(best, clock() - start);
   }
   return best;
 }
 
-// What is timed: a training step at rate zero, which leaves the weights where they are, or an
-// evaluation.
+// What is timed: a training step or an evaluation.
 class TimedWork {
  public:
   TimedWork(const Workload& w, int threads, bool plain)
       : workload_(w),
         backend_(make_backend({.device = "cpu", .plain = plain, .threads = threads})) {
-    TrainOptions options = w.options;
-    options.learning_rate = 0;
-    options.epochs = 1000000;
+    TrainOptions options = timed_options(w);
     if (plain) options.drop_below = 0;
     trainer_ = std::make_unique<Trainer>(*backend_, w.spec, options, w.data);
     trainer_->set_params(w.params);
-    examples_ = w.data.test;
-    examples_.count = std::min(examples_.count, w.evaluated);
+    examples_ = evaluated_examples(w);
   }
   void run() {
     if (workload_.evaluation) {
@@ -82,20 +83,48 @@ class TimedWork {
   Examples examples_;
 };
 
+// The other frameworks, each checked on our weights and draws: a wrong step has no speed.
+std::vector<std::unique_ptr<Peer>> checked_peers(const Workload& w, int threads,
+                                                 const Options& options) {
+  std::vector<std::unique_ptr<Peer>> peers;
+  if (options.peers.empty()) return peers;
+  const auto folder = std::filesystem::absolute(options.cache) / ("case-" + w.name);
+  write_case(w, folder);
+  for (const char* kind : {"torch-autograd", "torch-by-hand", "jax"}) {
+    peers.push_back(std::make_unique<Peer>(options.peers[0], options.peers[1], kind, threads));
+    peers.back()->load(folder);
+    const double error = peers.back()->check();
+    if (!(error < 1e-4)) {
+      throw Error(fmt::format("{} does not compute {}: its gradient is off by {:.2g}", kind, w.name,
+                              error));
+    }
+  }
+  return peers;
+}
+
 Figure measure(const Workload& w, int threads, const Options& options) {
   DenseFloor floor(w);
   TimedWork work(w, threads, options.plain);
+  const auto peers = checked_peers(w, threads, options);
   work.run();
   floor.run(threads);
   std::vector<double> times, floors, ratios;
+  std::vector<std::vector<double>> peer_ratios(peers.size());
   for (int round = 0; round < options.rounds; ++round) {
-    const double floor_ms = best_ms(options.repetitions, [&] { floor.run(threads); });
-    const double ms = best_ms(options.repetitions, [&] { work.run(); });
+    const double floor_ms = best_ms(options, [&] { floor.run(threads); });
+    const double ms = best_ms(options, [&] { work.run(); });
     times.push_back(ms);
     floors.push_back(floor_ms);
     ratios.push_back(ms / floor_ms);
+    for (std::size_t i = 0; i < peers.size(); ++i) {
+      const int repetitions = floor_ms < 100 ? options.repetitions : 2;
+      peer_ratios[i].push_back(peers[i]->best_ms(repetitions) / floor_ms);
+    }
   }
-  return {median(times), median(floors), median(ratios)};
+  Figure figure{median(times), median(floors), median(ratios), {}};
+  for (std::size_t i = 0; i < peers.size(); ++i)
+    figure.peers.emplace_back(peers[i]->kind(), median(peer_ratios[i]));
+  return figure;
 }
 
 int run(const Options& options) {
@@ -108,13 +137,17 @@ int run(const Options& options) {
       const Figure f = measure(w, threads, options);
       fmt::print("{:<4} {:<58} {:>7} {:>10.3f} {:>10.3f} {:>7.3f}\n", w.name, w.title, threads,
                  f.ms, f.floor_ms, f.ratio);
-      std::fflush(stdout);
       rows.push_back({{"workload", w.name},
                       {"threads", threads},
                       {"ms", f.ms},
                       {"floor_ms", f.floor_ms},
                       {"ratio", f.ratio},
                       {"data", w.data_note}});
+      for (const auto& [kind, ratio] : f.peers) {
+        fmt::print("{:>95} {:>7.3f}\n", kind, ratio);
+        rows.back()["peers"][kind] = ratio;
+      }
+      std::fflush(stdout);
     }
     fmt::print("     on {}{}\n", w.data_note,
                number == 2
@@ -144,6 +177,11 @@ int main(int argc, char** argv) {
   app.add_option("--json", options.json, "Write the table to this file as well");
   app.add_option("--cache", options.cache, "Where trained networks are kept")
       ->capture_default_str();
+  app.add_option("--peers", options.peers,
+                 "Time other frameworks as well: a Python that has them, and bench/peers/peer.py")
+      ->expected(2);
+  app.add_flag("--cpu-time", options.cpu_time,
+               "Compare the processor time of all threads: for a machine that is busy otherwise");
   app.add_flag("--plain", options.plain, "Time the plain path instead");
   CLI11_PARSE(app, argc, argv);
   try {
