@@ -2,6 +2,7 @@
 
 #include <cblas.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -18,7 +19,7 @@
 namespace sfnn {
 namespace {
 
-constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kAlignment = 64, kLargePage = std::size_t(2) << 20;
 
 }  // namespace
 
@@ -31,10 +32,16 @@ std::string HostBackend::product_method(bool, std::int64_t) const {
   return fmt::format("OpenBLAS ({})", openblas_get_corename());
 }
 
+// Large blocks ask for large pages: a product that walks down a column of W else looks up a page a
+// row.
 std::byte* HostBackend::allocate(std::size_t bytes) {
-  const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  void* data = rounded < bytes ? nullptr : std::aligned_alloc(kAlignment, rounded);
+  const std::size_t alignment = bytes < 2 * kLargePage ? kAlignment : kLargePage;
+  const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+  void* data = rounded < bytes ? nullptr : std::aligned_alloc(alignment, rounded);
   if (!data) throw Error(fmt::format("out of memory: {} bytes were asked for", bytes));
+#ifdef MADV_HUGEPAGE
+  if (alignment == kLargePage) madvise(data, rounded, MADV_HUGEPAGE);  // refused: small ones serve
+#endif
   std::memset(data, 0, rounded);
   return static_cast<std::byte*>(data);
 }

@@ -83,17 +83,15 @@ void CpuBackend::download_bits(ConstBits from, std::span<std::uint8_t> to) {
 }
 
 // Tiles of some hundreds of rows: fewer do not pay for the look-up tables (250 rows cost a tenth
-// more than 500), more fall out of the second-level cache without gain, unless the weights and
-// their gradient, which every tile reads anew, are far larger than that cache themselves. Yet
-// threads need tiles: four at least, unless they become too small even for a dense product. A part
-// costs two passes over the parameters, so that a large network on few rows gets fewer.
+// more than 500), more fall out of the caches without gain. Yet threads need tiles: four at least,
+// unless they become too small even for a dense product. A part costs two passes over the
+// parameters, so that a large network on few rows gets fewer.
 Tiling CpuBackend::choose_tiling(const StepShape& shape) const {
-  constexpr std::int64_t kLeastRows = 32, kCacheFloats = 1 << 17;
-  const std::int64_t good_rows = shape.parameters > 8 * kCacheFloats ? 1200 : 480;
+  constexpr std::int64_t kGoodRows = 480, kLeastRows = 32, kCacheFloats = 1 << 17;
   const std::int64_t batch = std::max<std::int64_t>(1, shape.batch);
   const std::int64_t rows = batch * std::max<std::int64_t>(1, shape.M);
   const std::int64_t row_floats = std::max<std::int64_t>(1, shape.row_floats);
-  const std::int64_t good = rows / std::max(good_rows, kCacheFloats / row_floats);
+  const std::int64_t good = rows / std::max(kGoodRows, kCacheFloats / row_floats);
   const std::int64_t least = std::min<std::int64_t>(4, rows / kLeastRows);
   const std::int64_t wanted = std::clamp<std::int64_t>(std::max(good, least), 1, batch);
   const std::int64_t tile = (batch + wanted - 1) / wanted, tiles = (batch + tile - 1) / tile;
