@@ -1,7 +1,7 @@
 """Draws the pictures of docs/performance.md from what the benchmarks write.
 
 Usage: plots.py shares  SHARES.json [TABLE.json] OUT.svg     (time_shares --json, step_bench --json)
-       plots.py scaling SCALING.json OUT.svg                 (scaling --json)
+       plots.py scaling SCALING.json... OUT.svg              (scaling --json; series of several files)
 """
 
 import json
@@ -59,30 +59,31 @@ def draw_shares(shares, floors, path):
 
 
 def draw_scaling(series, path):
-    figure, grid = plt.subplots(2, 2, figsize=(8, 6))
-    labels = {"particles": "particles M", "width": "units a layer", "depth": "hidden layers", "threads": "threads"}
-    for axes, (what, label) in zip(grid.flat, labels.items()):
-        if what not in series:
-            axes.set_axis_off()
-            continue
-        points = series[what]
-        values = [point["value"] for point in points]
-        times = [point["ms"] for point in points]
-        axes.plot(values, times, "o-", color=COLOURS[0], label="time of a step, ms")
-        axes.set_xlabel(label)
-        axes.set_ylabel("ms a step")
-        axes.set_ylim(bottom=0)
+    panels = [
+        ("particles", "ms", "particles M", "ms a step"),
+        ("particles", "megabytes", "particles M", "workspace, MB"),
+        ("width", "ms", "units a layer", "ms a step"),
+        ("depth", "ms", "hidden layers", "ms a step"),
+        ("threads", "ms", "threads", "ms a step"),
+    ]
+    panels = [panel for panel in panels if panel[0] in series]
+    figure, grid = plt.subplots(2, 3, figsize=(9, 5))
+    for axes, (what, figure_of, x_label, y_label) in zip(grid.flat, panels):
+        values = [point["value"] for point in series[what]]
+        axes.plot(values, [point[figure_of] for point in series[what]], "o-", color=COLOURS[3 if figure_of == "megabytes" else 0])
+        axes.set_xlabel(x_label)
+        axes.set_ylabel(y_label)
         if what in ("particles", "width"):
             axes.set_xscale("log")
-            axes.set_yscale("log")
-        if what == "particles":
-            memory = axes.twinx()
-            memory.plot(values, [point["megabytes"] for point in points], "s--", color=COLOURS[3])
-            memory.set_ylabel("workspace, MB", color=COLOURS[3])
-            memory.set_ylim(bottom=0)
-        if what in ("depth", "threads"):
+        else:
             axes.set_xticks(values)
+        if what in ("particles", "width") and figure_of == "ms":
+            axes.set_yscale("log")
+        else:
+            axes.set_ylim(0, max(20, axes.get_ylim()[1]) if figure_of == "megabytes" else None)
         axes.grid(alpha=0.3)
+    for axes in grid.flat[len(panels) :]:
+        axes.set_axis_off()
     finish(figure, path)
 
 
@@ -93,7 +94,7 @@ def main():
         floors = {row["workload"]: row["ratio"] for row in table if row["threads"] == 1}
         draw_shares(read(files[0]), floors, out)
     elif kind == "scaling":
-        draw_scaling(read(files[0]), out)
+        draw_scaling({what: points for file in files for what, points in read(file).items()}, out)
     else:
         sys.exit(__doc__)
 

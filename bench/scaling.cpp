@@ -25,6 +25,7 @@ struct Setting {
 
 struct Options {
   std::string json;
+  std::vector<std::string> series{"particles", "width", "depth", "threads"};
   double seconds = 1;  // for each point
   bool cpu_time = false;
 };
@@ -64,20 +65,24 @@ int run(const Options& options) {
   const int cores = std::max(1u, std::thread::hardware_concurrency());
   const DataSet data = load_data({.set = "glyphs", .task = "halves", .limit = 1000});
   nlohmann::ordered_json series;
-  const auto add = [&](const char* what, std::int64_t value, const Setting& setting) {
+  const auto add = [&](const std::string& what, std::int64_t value, const Setting& setting) {
     const Cost cost = measure(setting, data, options);
     fmt::print("{:<10} {:>5}: {:>10.3f} ms {:>8.1f} MB\n", what, value, cost.ms, cost.megabytes);
     std::fflush(stdout);
     series[what].push_back({{"value", value}, {"ms", cost.ms}, {"megabytes", cost.megabytes}});
   };
-  for (std::int64_t M : {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000})
-    add("particles", M, {.particles = M});
-  for (std::int64_t width : {100, 200, 400, 1000, 2000, 4000})
-    add("width", width, {.width = width});
-  for (std::int64_t depth = 1; depth <= 8; ++depth) add("depth", depth, {.depth = depth});
-  // Processor time cannot tell what threads gain.
-  for (int threads = 1; threads <= cores && !options.cpu_time; ++threads)
-    add("threads", threads, {.threads = threads});
+  for (const std::string& what : options.series) {
+    if (what == "particles")
+      for (std::int64_t M : {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000})
+        add(what, M, {.particles = M});
+    if (what == "width")
+      for (std::int64_t width : {100, 200, 400, 1000, 2000, 4000})
+        add(what, width, {.width = width});
+    if (what == "depth")
+      for (std::int64_t depth = 1; depth <= 8; ++depth) add(what, depth, {.depth = depth});
+    if (what == "threads")
+      for (int threads = 1; threads <= cores; ++threads) add(what, threads, {.threads = threads});
+  }
   if (!options.json.empty()) std::ofstream(options.json) << series.dump(2) << "\n";
   return 0;
 }
@@ -89,9 +94,12 @@ int main(int argc, char** argv) {
   sfnn::bench::Options options;
   CLI::App app("Time and memory of a step against particles, width, depth and threads.");
   app.add_option("--json", options.json, "Write the figures to this file as well");
+  app.add_option("--series", options.series, "Which of them")
+      ->check(CLI::IsMember({"particles", "width", "depth", "threads"}))
+      ->capture_default_str();
   app.add_option("--seconds", options.seconds, "For each point")->capture_default_str();
   app.add_flag("--cpu-time", options.cpu_time,
-               "Processor time, for a machine that is busy otherwise");
+               "Processor time, for a machine that is busy otherwise; shows no gain by threads");
   CLI11_PARSE(app, argc, argv);
   try {
     return sfnn::bench::run(options);

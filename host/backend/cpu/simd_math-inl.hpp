@@ -65,8 +65,7 @@ HWY_INLINE void for_vectors(std::int64_t n, const Body& body) {
 // (where the truth is at most 1.7e-38).
 HWY_INLINE VF exp_of(VF any) {
   const F32 d;
-  // Between these bounds k lies in -126 .. 128. Vectors' Max and Min pass a NaN on from their
-  // second operand.
+  // Between these bounds k lies in -126 .. 128.
   const VF x = hn::Max(hn::Set(d, -87.33f), hn::Min(hn::Set(d, 89.0f), any));
   // To a number of 1.5 * 2^23 an addition leaves no fraction: its last bits are k + 126.
   const VF shift = hn::Set(d, 12582912.0f + 126.0f);
@@ -83,10 +82,10 @@ HWY_INLINE VF exp_of(VF any) {
   const hn::RebindToUnsigned<F32> du;
   const VF scale = hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(du, shifted)));
   const VF result = hn::Mul(hn::Add(p, p), scale);
-#if HWY_TARGET == HWY_SCALAR  // whose Max and Min lose a NaN
-  return hn::IfThenElse(hn::Eq(any, any), result, any);
-#else
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR  // Max and Min pass a NaN on from their second operand
   return result;
+#else  // they lose it
+  return hn::IfThenElse(hn::Eq(any, any), result, any);
 #endif
 }
 
