@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Runs the CPU backend's tests as ARM64 code under qemu: tests/neon.sh [DIRECTORY]
+#
+# Needs g++-aarch64-linux-gnu and qemu-user, and fetches Debian's ARM64 libraries into DIRECTORY
+# (build/neon) without installing them.
+set -euo pipefail
+
+root=$(dirname "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")")
+work=$(realpath -m "${1:-$root/build/neon}")
+mirror=http://deb.debian.org/debian
+packages=(libhwy-dev libhwy1 libopenblas-pthread-dev libopenblas0-pthread libgfortran5 libfmt-dev libfmt9
+  libgtest-dev libgmock-dev)
+sources=(host/backend/{blas,buffer,host_backend,worker_pool}.cpp host/backend/cpu/*.cpp
+  host/backend/plain/plain_backend.cpp)
+tests=(simd_math cpu_backend)
+
+mkdir -p "$work"
+if [[ ! -d $work/usr ]]; then
+  curl -fsS "$mirror/dists/bookworm/main/binary-arm64/Packages.xz" | xz -dc >"$work/Packages"
+  for package in "${packages[@]}"; do
+    file=$(awk -v name="$package" '$1 == "Package:" {here = $2 == name} here && $1 == "Filename:" {print $2; exit}' \
+      "$work/Packages")
+    curl -fsS "$mirror/$file" -o "$work/package.deb"
+    dpkg-deb -x "$work/package.deb" "$work"
+  done
+fi
+
+libraries=$work/usr/lib/aarch64-linux-gnu
+compile=(aarch64-linux-gnu-g++ -std=c++20 -O2 "-I$root" "-I$work/usr/include"
+  "-I$work/usr/include/aarch64-linux-gnu/openblas-pthread")
+cd "$root"
+objects=()
+for source in "${sources[@]}"; do
+  object=$work/$(basename "$source" .cpp).o
+  "${compile[@]}" -c "$source" -o "$object"
+  objects+=("$object")
+done
+for test in "${tests[@]}"; do
+  "${compile[@]}" "tests/${test}_test.cpp" "${objects[@]}" "-L$libraries" "-L$libraries/openblas-pthread" \
+    -lgtest -lgmock -lgtest_main -lhwy -lopenblas -lfmt -lpthread \
+    "-Wl,-rpath-link,$libraries,--allow-shlib-undefined" -o "$work/$test"
+  QEMU_LD_PREFIX=/usr/aarch64-linux-gnu qemu-aarch64 \
+    -E "LD_LIBRARY_PATH=$libraries:$libraries/openblas-pthread" "$work/$test"
+done
