@@ -57,7 +57,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-// A key without its section counts as close: 'epochs' means 'train.epochs'.
+// Empty where none is near. A key without its section counts as close: 'epochs' means
+// 'train.epochs'.
 std::string nearest_key(std::string_view key) {
   std::string nearest;
   std::size_t least = std::numeric_limits<std::size_t>::max();
@@ -71,7 +72,7 @@ std::string nearest_key(std::string_view key) {
                     nearest = known;
                   }
                 });
-  return nearest;
+  return least <= 1 + key.size() / 4 ? nearest : "";
 }
 
 std::string shortened(std::string_view text) {
@@ -80,8 +81,10 @@ std::string shortened(std::string_view text) {
 }
 
 [[noreturn]] void refuse_key(std::string_view where, std::string_view key) {
-  throw ConfigError(fmt::format("{}unknown key '{}': did you mean '{}'?", where, shortened(key),
-                                nearest_key(key.substr(0, 80))));
+  const std::string nearest = nearest_key(key.substr(0, 80));
+  throw ConfigError(fmt::format("{}unknown key '{}': {}", where, shortened(key),
+                                nearest.empty() ? "sfnn train --help lists them"
+                                                : fmt::format("did you mean '{}'?", nearest)));
 }
 
 [[noreturn]] void refuse_value(std::string_view where, std::string_view key, std::string_view value,

@@ -48,27 +48,34 @@ void append_metrics(const fs::path& path, const MetricsLine& line) {
   if (std::size_t(count) < text.size()) fail("the disk is full");
 }
 
-std::vector<MetricsLine> parse_metrics(std::string_view text, std::string_view name) {
+std::vector<MetricsLine> parse_metrics(std::string_view text, std::string_view name,
+                                       const Warn& warn) {
   std::vector<MetricsLine> lines;
   std::string_view rest = whole_lines(text);
   for (int number = 1; !rest.empty(); ++number) {
-    const auto refuse = [&](const char* why) {
-      throw DataError(fmt::format("{}:{}: {}", name, number, why));
-    };
     const std::size_t end = rest.find('\n');
     MetricsLine line = MetricsLine::parse(rest.substr(0, end), nullptr, /*allow_exceptions=*/false);
-    if (!line.is_object()) refuse("not a JSON object");
-    if (line.contains("epoch") && !line["epoch"].is_number_unsigned())
-      refuse("its epoch is not a count");
-    lines.push_back(std::move(line));
     rest.remove_prefix(end + 1);
+    const char* fault = nullptr;
+    if (!line.is_object()) {
+      fault = "not a JSON object";
+    } else if (line.contains("epoch") && !line["epoch"].is_number_unsigned()) {
+      fault = "its epoch is not a count";
+    }
+    if (fault == nullptr) {
+      lines.push_back(std::move(line));
+    } else if (warn) {
+      warn(fmt::format("{}:{}: {}: passed over", name, number, fault));
+    } else {
+      throw DataError(fmt::format("{}:{}: {}", name, number, fault));
+    }
   }
   return lines;
 }
 
-std::vector<MetricsLine> read_metrics(const fs::path& path) {
+std::vector<MetricsLine> read_metrics(const fs::path& path, const Warn& warn) {
   if (!fs::exists(path)) return {};
-  return parse_metrics(read_file(path, kMaxBytes), path.string());
+  return parse_metrics(read_file(path, kMaxBytes), path.string(), warn);
 }
 
 void rewrite_metrics(const fs::path& path, const std::vector<MetricsLine>& lines) {

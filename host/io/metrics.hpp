@@ -2,7 +2,9 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,10 +17,14 @@ using MetricsLine = nlohmann::ordered_json;
 void append_metrics(const std::filesystem::path&, const MetricsLine&);
 
 // All whole lines; a torn last one is passed over. Each is an object, and its "epoch", if it has
-// one, a count: nothing else is promised. Throws DataError naming file and line. Takes at most 64
-// times the memory of the text, and a file of more than 256 MiB is refused.
-std::vector<MetricsLine> parse_metrics(std::string_view text, std::string_view name_for_errors);
-std::vector<MetricsLine> read_metrics(const std::filesystem::path&);  // no file: no lines
+// one, a count: nothing else is promised. A line that is not so is named to `warn` and passed over;
+// without `warn`, DataError is thrown. Takes at most 64 times the memory of the text, and a file of
+// more than 256 MiB is refused.
+using Warn = std::function<void(const std::string&)>;
+std::vector<MetricsLine> parse_metrics(std::string_view text, std::string_view name_for_errors,
+                                       const Warn& warn = nullptr);
+std::vector<MetricsLine> read_metrics(const std::filesystem::path&,
+                                      const Warn& warn = nullptr);  // no file: no lines
 
 // Puts these lines in place of whatever the file holds, atomically: a resumed run takes back epochs
 // that its checkpoint does not know of.

@@ -84,7 +84,7 @@ void RunDirectory::clear(const Config& config) {
   require_same(config);
   for (const StepFile& file : step_files()) fs::remove(file.path);
   for (const fs::path& file : {best(), checkpoints() / "latest", metrics(), sessions(), report(),
-                               search(), samples(), path_ / "config.toml"}) {
+                               search(), search_options(), samples(), path_ / "config.toml"}) {
     fs::remove(file);
   }
 }
@@ -144,6 +144,12 @@ Checkpoint open_checkpoint(const fs::path& run_or_file, bool best,
                            const std::function<void(const std::string&)>& warn) {
   if (!fs::is_directory(run_or_file)) return load_checkpoint(run_or_file);
   const RunDirectory run(run_or_file);
+  if (best && !fs::exists(run.best())) {
+    throw ConfigError(
+        fmt::format("{} has no best checkpoint, as its run has validated nothing (data.valid): "
+                    "leave --best out",
+                    run_or_file.string()));
+  }
   if (best) return load_checkpoint(run.best());
   if (auto checkpoint = run.newest(warn)) return std::move(*checkpoint);
   throw DataError(fmt::format("{} has no checkpoint that can be read", run_or_file.string()));

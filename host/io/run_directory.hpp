@@ -2,6 +2,7 @@
 //
 //   config.toml   metrics.jsonl   samples.png   report.html
 //   sessions.jsonl                              when and on what it was started and resumed
+//   search.json, search.jsonl                   --search-lr: what was asked for, each rate tried
 //   lock                                        held by the process that trains here
 //   checkpoints/step-00000600.safetensors ...   the newest train.keep of them
 //   checkpoints/best.safetensors                by validation NLL
@@ -31,6 +32,7 @@ class RunDirectory {
   std::filesystem::path report() const { return path_ / "report.html"; }
   std::filesystem::path samples() const { return path_ / "samples.png"; }
   std::filesystem::path search() const { return path_ / "search.jsonl"; }
+  std::filesystem::path search_options() const { return path_ / "search.json"; }
   Config config() const;  // of the run that it holds
   std::filesystem::path best() const { return path_ / "checkpoints" / "best.safetensors"; }
 
