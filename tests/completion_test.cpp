@@ -10,6 +10,7 @@
 namespace sfnn {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -50,6 +51,10 @@ TEST_F(Completion, BashKnowsTheValuesOfAFlag) {
   EXPECT_THAT(bash("sfnn data fa"), ElementsAre("fashion-mnist"));
   EXPECT_THAT(bash("sfnn train --config x"), IsEmpty());  // left to bash: files
   EXPECT_THAT(bash("sfnn eval ru"), IsEmpty());
+  EXPECT_THAT(bash("sfnn train --math=t"), ElementsAre("tf32"));
+  EXPECT_THAT(bash("sfnn train --device "), AllOf(Contains("auto"), Contains("cpu")));
+  EXPECT_THAT(bash("sfnn data "), UnorderedElementsAre("mnist", "fashion-mnist"));
+  EXPECT_THAT(bash("sfnn data mnist "), IsEmpty()) << "one set a call";
 }
 
 TEST_F(Completion, BashKnowsTheConfigKeysAndTheirChoices) {
@@ -61,6 +66,8 @@ TEST_F(Completion, BashKnowsTheConfigKeysAndTheirChoices) {
   EXPECT_THAT(bash("sfnn train --quiet --set train.estimator="),
               ElementsAre("G1", "G2", "G3", "G4", "G5"));
   EXPECT_THAT(bash("sfnn eval run --set eval.as_stochastic=t"), ElementsAre("true"));
+  EXPECT_THAT(bash("sfnn train --set=data.ta"), ElementsAre("data.task="));
+  EXPECT_THAT(bash("sfnn train --set=data.task=h"), ElementsAre("halves"));
 }
 
 // A terminal of zsh's own, in which the tab key is pressed.

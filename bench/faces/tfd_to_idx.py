@@ -23,7 +23,10 @@ SIDE = 48
 
 
 def load(path):
-    mat = scipy.io.loadmat(path, variable_names=["images", "labs_ex", "labs_id", "folds"])
+    try:
+        mat = scipy.io.loadmat(path, variable_names=["images", "labs_ex", "labs_id", "folds"])
+    except (OSError, ValueError, NotImplementedError) as error:
+        raise SystemExit(f"{path}: cannot be read as a MAT 5 file: {error}")
     missing = {"images", "labs_ex", "labs_id", "folds"} - mat.keys()
     if missing:
         raise SystemExit(f"{path}: {', '.join(sorted(missing))} are not in it: is it the Toronto Face Database?")

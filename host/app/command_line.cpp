@@ -1,22 +1,28 @@
 #include "host/app/command_line.hpp"
 
+#include <fmt/format.h>
+
+#include "host/backend/backend.hpp"
+
 namespace sfnn {
 
 void add_machine_options(CLI::App& app, MachineOptions& machine) {
-  app.add_option("--data", machine.data_root,
-                 "Folder with the data sets (else SFNN_DATA, ~/.cache/sfnn, /usr/share/datasets)");
+  app.add_option(
+      "--data", machine.data_root,
+      "Folder with the data sets (else SFNN_DATA, ~/.cache/sfnn, /usr/share/datasets, .)");
   app.add_option("--device", machine.backend.device,
                  "Where to compute: auto, or a name that sfnn devices lists")
       ->capture_default_str();
   app.add_option("--threads", machine.backend.threads, "Threads on the CPU; 0: one a core")
       ->envname("SFNN_THREADS")
-      ->check(CLI::Range(0, 1024))
+      ->check(from_to(0, 1024))
       ->capture_default_str();
   app.add_option("--math", machine.backend.math, "Products on a GPU: fp32, tf32 or bf16x3")
       ->check(CLI::IsMember({"fp32", "tf32", "bf16x3"}))
       ->capture_default_str();
-  app.add_flag("!--eager", machine.backend.graph,
-               "On a GPU: launch by launch instead of as a graph, for profilers");
+  app.add_flag_callback(
+      "--eager", [&machine] { machine.backend.graph = false; },
+      "On a GPU: launch by launch instead of as a graph, for profilers");
   app.add_flag("--plain", machine.backend.plain,
                "The plain CPU path: slower, the oracle of the others");
 }
@@ -30,9 +36,40 @@ void add_settings(CLI::App& app, std::vector<std::string>& settings) {
 
 void add_run(CLI::App& app, std::string& run, bool& best) {
   app.add_option("run", run, "A run directory or a checkpoint file")->required();
-  app.add_flag("--best", best, "The checkpoint of lowest validation NLL, not the newest");
+  app.add_flag("--best", best,
+               "The checkpoint of lowest validation NLL, not the newest; needs data.valid");
 }
 
-std::string examples(const std::string& lines) { return "Examples:\n" + lines; }
+CLI::Validator from_to(std::int64_t low, std::int64_t high) {
+  return CLI::Range(low, high).description("");
+}
+
+std::string exit_codes() {
+  return "Exit codes: 0 done, 1 failed, 2 usage or config, 3 stopped by a signal with the state "
+         "saved.";
+}
+
+std::string examples(const std::string& lines) {
+  return "Examples:\n" + lines + "\n\n" + exit_codes();
+}
+
+Config changed(Config config, const std::vector<std::string>& settings) {
+  for (const std::string& setting : settings) apply_setting(config, setting);
+  config.validate();
+  return config;
+}
+
+void print_network(const NetworkSpec& spec) {
+  const ParamLayout layout(spec);
+  fmt::print("network      {}\n", to_string(spec));
+  fmt::print("parameters   {}\n", layout.parameter_count());
+  for (const ParamSlot& slot : layout.slots())
+    fmt::print("  {:<12} {} x {}\n", slot.name, slot.rows, slot.cols);
+}
+
+void warn(const std::string& line) {
+  std::fflush(stdout);
+  fmt::print(stderr, "sfnn: {}\n", line);
+}
 
 }  // namespace sfnn

@@ -12,6 +12,12 @@ namespace sfnn {
 void add_machine_options(CLI::App&, MachineOptions&);
 void add_settings(CLI::App&, std::vector<std::string>& settings);
 void add_run(CLI::App&, std::string& run, bool& best);
-std::string examples(const std::string& lines);  // for the foot of a --help
+CLI::Validator from_to(std::int64_t low, std::int64_t high);  // one that leaves the help alone
+std::string exit_codes();
+std::string examples(const std::string& lines);  // the foot of a --help, with the exit codes
+
+Config changed(Config, const std::vector<std::string>& settings);  // and valid
+void print_network(const NetworkSpec&);                            // with its tensors
+void warn(const std::string& line);                                // on stderr
 
 }  // namespace sfnn

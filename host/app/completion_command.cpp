@@ -2,9 +2,9 @@
 // completed is what can be typed.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
+#include "host/app/command_line.hpp"
 #include "host/app/commands.hpp"
 #include "host/io/config.hpp"
 
@@ -38,6 +38,10 @@ Flag flag_of(const CLI::Option& option) {
   for (const std::string& name : option.get_snames()) flag.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) flag.names.push_back("--" + name);
   flag.is_setting = option.get_single_name() == "set" && !flag.names.empty();
+  if (option.get_single_name() == "device") {
+    flag.choices = {"auto"};
+    for (const DeviceInfo& device : list_devices()) flag.choices.push_back(device.name);
+  }
   return flag;
 }
 
@@ -66,20 +70,29 @@ std::string keys() {
 
 // --- bash --------------------------------------------------------------------------------------
 
-// bash takes a word apart at '=', so words are taken from the line itself, and what stands before
-// the last '=' comes off the answers.
+// bash takes a word apart at '=' (unless told not to), so words are taken from the line itself, and
+// what stands before the last '=' comes off the answers. --flag=value is completed as --flag value.
 constexpr std::string_view kBash = R"(# bash completion of sfnn: source <(sfnn completion bash)
 _sfnn_settings() {{
   candidates="{keys}"
   [[ $current == *=* ]] && candidates="{settings}"
 }}
+_sfnn_once() {{  # what may stand there once
+  local word
+  for word in $1; do [[ " ${{words[*]:2:${{#words[@]}}-3}} " == *" $word "* ]] && return; done
+  candidates=$1
+}}
 _sfnn() {{
-  local line=${{COMP_LINE:0:COMP_POINT}} words current previous command= candidates=
+  local line=${{COMP_LINE:0:COMP_POINT}} words current previous command= candidates= flag=
   COMPREPLY=()
   read -ra words <<<"$line"
   [[ $line == *[[:space:]] ]] && words+=("")
   current=${{words[-1]}} previous=${{words[-2]-}}
   ((${{#words[@]}} > 2)) && command=${{words[1]}}
+  if [[ $current == --*=* ]]; then
+    previous=${{current%%=*}} current=${{current#*=}}
+    [[ $COMP_WORDBREAKS == *=* ]] || flag=$previous=
+  fi
   case $command:$previous in
     :*) candidates="{commands} --help" ;;
 {values}  esac
@@ -90,6 +103,7 @@ _sfnn() {{
   mapfile -t COMPREPLY < <(compgen -W "$candidates" -- "$current")
   [[ ${{COMPREPLY[0]-}} == *= ]] && compopt -o nospace 2>/dev/null
   [[ $current == *=* && $COMP_WORDBREAKS == *=* ]] && COMPREPLY=("${{COMPREPLY[@]#"${{current%=*}}="}}")
+  [[ -n $flag ]] && COMPREPLY=("${{COMPREPLY[@]/#/$flag}}")
   return 0
 }}
 complete -o default -F _sfnn sfnn
@@ -110,7 +124,7 @@ std::string bash_script(const std::vector<Command>& commands) {
       const std::string choices = fmt::format("{}", fmt::join(flag.choices, " "));
       if (flag.names.empty()) {
         if (!flag.choices.empty())
-          flags += fmt::format("      {}:|{}:[!-]*) candidates=\"{}\" ;;\n", command.name,
+          flags += fmt::format("      {}:|{}:[!-]*) _sfnn_once \"{}\" ;;\n", command.name,
                                command.name, choices);
       } else if (flag.is_setting) {
         values += fmt::format("    {}) _sfnn_settings ;;\n", fmt::join(after, "|"));
@@ -183,9 +197,9 @@ std::string zsh_script(const std::vector<Command>& commands) {
         specs += fmt::format(" \\\n          '{}{}[{}]{}'", flag.is_setting ? "*" : "", name,
                              quoted(flag.help, "[]"), zsh_action(flag));
       if (flag.names.empty())
-        specs += fmt::format(
-            " \\\n          '*:argument{}'",
-            flag.choices.empty() ? ":_files" : fmt::format(":({})", fmt::join(flag.choices, " ")));
+        specs += flag.choices.empty() ? " \\\n          '*:argument:_files'"
+                                      : fmt::format(" \\\n          '1:argument:({})'",
+                                                    fmt::join(flag.choices, " "));
     }
     cases += fmt::format("        {}) _arguments{} ;;\n", command.name, specs);
   }
@@ -199,9 +213,7 @@ void add_completion_command(CLI::App& app, int& code) {
   const auto shell = std::make_shared<std::string>();
   auto* sub = app.add_subcommand("completion", "Print a completion script for a shell");
   sub->add_option("shell", *shell, "Which one")->required()->check(CLI::IsMember({"bash", "zsh"}));
-  sub->footer(
-      "Examples:\n  source <(sfnn completion bash)\n"
-      "  sfnn completion zsh > ~/.zfunc/_sfnn");
+  sub->footer(examples("  source <(sfnn completion bash)\n  sfnn completion zsh > ~/.zfunc/_sfnn"));
   sub->callback([&app, shell, &code] {
     const auto commands = commands_of(app);
     fmt::print("{}", *shell == "bash" ? bash_script(commands) : zsh_script(commands));

@@ -130,8 +130,7 @@ int run_estimators(const EstimatorsCommand& command) {
   const std::vector<double> cM =
       command.sweep_c.empty() ? std::vector<double>() : sweep_values(command.sweep_c);
   TrainingPath path = open_path(command.path);
-  for (const std::string& setting : command.settings) apply_setting(path.config, setting);
-  path.config.validate();
+  path.config = changed(path.config, command.settings);
   const auto backend = make_backend(command.machine.backend);
   DataSet data = data_of(path.config, command.machine);
   data.x_mean = path.x_mean;

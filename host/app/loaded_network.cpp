@@ -4,6 +4,7 @@
 
 #include "host/backend/error.hpp"
 #include "host/io/run_directory.hpp"
+#include "host/sfnn.hpp"
 
 namespace sfnn {
 
@@ -24,8 +25,7 @@ LoadedNetwork::LoadedNetwork(Backend& backend, const MachineOptions& machine,
                     to_string(checkpoint.network)));
   }
   test_network_ = test_network_of(config_, checkpoint.network);
-  params_ = Buffer(backend, checkpoint.params.size() * sizeof(float));
-  backend.upload(std::as_bytes(std::span(checkpoint.params)), params_.data());
+  params_ = to_backend(backend, checkpoint.params);
 }
 
 }  // namespace sfnn

@@ -2,9 +2,13 @@
 // 0 done, 1 failed, 2 usage or config, 3 stopped by a signal with the state saved.
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <exception>
+#include <iostream>
 #include <new>
+#include <system_error>
 
 #include "host/app/command_line.hpp"
 #include "host/app/commands.hpp"
@@ -17,9 +21,7 @@ namespace {
 int run_command_line(int argc, char** argv) {
   CLI::App app("sfnn trains feedforward networks whose hidden units are binary and random.",
                "sfnn");
-  app.footer(
-      "Exit codes: 0 done, 1 failed, 2 usage or config, 3 stopped by a signal with the state "
-      "saved.");
+  app.footer(exit_codes());
   app.set_version_flag("--version", "sfnn " + program_version());
   int code = kDone;
   for (const auto add_command :
@@ -41,6 +43,14 @@ int run_command_line(int argc, char** argv) {
   return code;
 }
 
+// What was printed may still be on its way to a disk that is full.
+void require_printed() {
+  errno = 0;
+  if (std::cout.flush() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
+  throw Error(fmt::format("the output cannot be written: {}",
+                          std::generic_category().message(errno != 0 ? errno : EIO)));
+}
+
 }  // namespace
 }  // namespace sfnn
 
@@ -48,7 +58,9 @@ int main(int argc, char** argv) {
   using namespace sfnn;
   std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error of the write, not a death
   try {
-    return run_command_line(argc, argv);
+    const int code = run_command_line(argc, argv);
+    require_printed();
+    return code;
   } catch (const ConfigError& error) {
     fmt::print(stderr, "sfnn: {}\n", error.what());
     return kUsage;

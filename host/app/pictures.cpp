@@ -51,10 +51,9 @@ GreyImage sample_picture(Backend& backend, const NetworkSpec& spec, const float*
     throw ConfigError(
         fmt::format("{}: the targets are not pictures, so there is nothing to draw", data.name));
   }
-  if (options.first < 0 || options.first >= data.test.count || options.rows < 1 ||
-      options.samples < 1) {
-    throw ConfigError(fmt::format(
-        "there are {} test examples: rows, samples and the first one must fit", data.test.count));
+  if (options.first >= data.test.count) {
+    throw ConfigError(fmt::format("--first {}: there are {} test examples, counted from 0",
+                                  options.first, data.test.count));
   }
   const std::int64_t height = data.y_image.height + (data.y_below_x ? data.x_image.height : 0);
   SampleGrid grid(height, data.y_image.width, data.y_below_x || shows_x(data) ? 2 : 1,

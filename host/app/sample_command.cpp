@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "host/app/command_line.hpp"
 #include "host/app/commands.hpp"
 #include "host/app/loaded_network.hpp"
 #include "host/app/pictures.hpp"
+#include "host/backend/error.hpp"
 
 namespace sfnn {
 namespace {
@@ -20,6 +22,8 @@ struct SampleCommand {
 };
 
 int run_sample(const SampleCommand& command) {
+  if (std::filesystem::path(command.out).extension() != ".png")
+    throw ConfigError(fmt::format("--out {}: must end in .png", command.out));
   const auto backend = make_backend(command.machine.backend);
   const LoadedNetwork loaded(*backend, command.machine, command.run, command.best,
                              command.settings);
@@ -40,9 +44,14 @@ void add_sample_command(CLI::App& app, int& code) {
   add_settings(*sub, command->settings);
   add_run(*sub, command->run, command->best);
   sub->add_option("--out", command->out, "PNG file")->capture_default_str();
-  sub->add_option("--rows", command->picture.rows, "Test examples shown")->capture_default_str();
-  sub->add_option("--samples", command->picture.samples, "Samples for each")->capture_default_str();
-  sub->add_option("--first", command->picture.first, "The first test example shown")
+  sub->add_option("--rows", command->picture.rows, "Test examples shown")
+      ->check(from_to(1, 100000))
+      ->capture_default_str();
+  sub->add_option("--samples", command->picture.samples, "Samples for each")
+      ->check(from_to(1, 100000))
+      ->capture_default_str();
+  sub->add_option("--first", command->picture.first, "The first test example shown, from 0")
+      ->check(from_to(0, std::int64_t(1) << 31))
       ->capture_default_str();
   sub->add_flag("--draw-pixels", command->picture.draw_pixels,
                 "Draw pixels as bits, not as probabilities");
