@@ -16,13 +16,17 @@ TEST_F(Program, DataOfTheWrongChecksumGetsNoName) {
       result.out.find("mirror/train-images-idx3-ubyte: the sha256 of its 9 unpacked bytes is"),
       std::string::npos)
       << result.out;
-  EXPECT_TRUE(fs::is_empty(directory_ / "here/mnist"));
+  EXPECT_FALSE(fs::exists(directory_ / "here/mnist"));
 }
 
 TEST_F(Program, DataNamesWhatIsNotThere) {
   const Result empty = run("data fashion-mnist --from . --to here");
   EXPECT_EQ(empty.code, 1);
   EXPECT_NE(empty.out.find("has no train-images-idx3-ubyte"), std::string::npos) << empty.out;
+  const Result nowhere = run("data mnist --from nowhere --to here");
+  EXPECT_EQ(nowhere.code, 1);
+  EXPECT_NE(nowhere.out.find("--from nowhere: there is no such folder"), std::string::npos)
+      << nowhere.out;
   EXPECT_EQ(run("data imagenet").code, 2);
   std::ofstream(directory_ / "file");
   EXPECT_EQ(run("data mnist --from . --to file").code, 1);

@@ -57,6 +57,15 @@ TEST(SearchPath, EnvironmentThenCacheThenSystemThenHere) {
   EXPECT_EQ(find_data("", "set"), places.environment.path() / "set");
 }
 
+TEST(SearchPath, AFolderWithoutDataHidesNothing) {
+  const Places places;
+  places.home.write(".cache/sfnn/set/a", "");
+  std::filesystem::create_directories(places.environment.path() / "set");
+  EXPECT_EQ(find_data("", "set"), places.home.path() / ".cache/sfnn/set");
+  places.environment.write("set/a.gz.part", "");
+  EXPECT_EQ(find_data("", "set"), places.home.path() / ".cache/sfnn/set");
+}
+
 TEST(SearchPath, WhatIsAskedForIsTheOnlyPlace) {
   const Places places;
   places.environment.write("set/a", "");

@@ -1,10 +1,11 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
+#include "host/app/command_line.hpp"
 #include "host/app/commands.hpp"
 #include "host/app/fetch.hpp"
+#include "host/app/progress.hpp"
 #include "host/app/signals.hpp"
 #include "host/backend/error.hpp"
 #include "host/data/search_path.hpp"
@@ -27,16 +28,23 @@ int run_data(const DataCommand& command) {
       command.to.empty() ? cache_folder() : std::filesystem::path(command.to);
   if (to.empty()) throw ConfigError("there is no home directory: say where to put it with --to");
   catch_stop_signals();
+  Progress progress(Progress::suitable_mode(/*quiet=*/false));
+  const auto show = [&](const std::string& name, std::int64_t bytes, std::int64_t all) {
+    if (!progress.due()) return;
+    progress.show(fmt::format("{}: {:.1f} of {:.1f} MB, {:.0f} %", name, double(bytes) / 1e6,
+                              double(all) / 1e6, 100 * double(bytes) / double(all)));
+  };
   const Fetched end =
       fetch(named(command.set), {.from = command.from,
                                  .to = to,
-                                 .say = [](const std::string& line) { fmt::print("{}\n", line); },
+                                 .say = [&](const std::string& line) { progress.say(line); },
+                                 .show = show,
                                  .stop = stop_requested});
   if (end == Fetched::stopped) {
-    fmt::print("stopped; the same command goes on from here\n");
+    progress.say("stopped; the same command goes on from here");
     return kStopped;
   }
-  fmt::print("{} is in {}\n", command.set, (to / command.set).string());
+  progress.say(fmt::format("{} is in {}", command.set, (to / command.set).string()));
   return kDone;
 }
 
@@ -48,13 +56,13 @@ void add_data_command(CLI::App& app, int& code) {
   std::vector<std::string> sets;
   for (const PublicData& data : public_data()) sets.push_back(data.set);
   sub->add_option("set", command->set, "Which one")->required()->check(CLI::IsMember(sets));
-  sub->add_option("--from", command->from, "A folder or a URL that has the files, not the mirrors");
+  sub->add_option("--from", command->from,
+                  "A folder or a URL that has the files, plain or .gz, in place of the mirrors");
   sub->add_option("--to", command->to,
                   "Where its folder goes (else ~/.cache/sfnn, where train looks)");
-  sub->footer(
-      "Examples:\n  sfnn data mnist\n  sfnn data fashion-mnist --to ~/data\n"
-      "  sfnn data mnist --from /media/usb/mnist\n\n"
-      "A transfer that was interrupted goes on where it broke off.");
+  sub->footer("A transfer that was interrupted goes on where it broke off.\n\n" +
+              examples("  sfnn data mnist\n  sfnn data fashion-mnist --to ~/data\n"
+                       "  sfnn data mnist --from /media/usb/mnist"));
   sub->callback([command, &code] { code = run_data(*command); });
 }
 

@@ -34,20 +34,23 @@ bool is_url(const std::string& place) {
 
 // --- checking ----------------------------------------------------------------------------------
 
-// Of the unpacked bytes, or what is wrong with them. No more than `file.bytes` is ever unpacked.
-std::optional<std::string> fault_of(const fs::path& path, const PublicFile& file) {
+// What is wrong with the unpacked bytes, in a sentence that calls the file `name`; nothing: they
+// are the right ones. No more than `file.bytes` is ever unpacked.
+std::optional<std::string> fault_of(const fs::path& path, const PublicFile& file,
+                                    const std::string& name) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) return "it cannot be opened";
+  if (!in) return name + ": cannot be opened";
   const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> hash(EVP_MD_CTX_new(),
                                                                      EVP_MD_CTX_free);
   if (!hash || EVP_DigestInit_ex(hash.get(), EVP_sha256(), nullptr) != 1) throw std::bad_alloc();
   std::uint64_t total = 0;
   try {
-    ByteReader reader(in, "it");
+    ByteReader reader(in, name);
     std::array<std::uint8_t, 64 * 1024> chunk;
     while (const std::size_t count = reader.read(chunk)) {
       total += count;
-      if (total > file.bytes) return fmt::format("it unpacks to more than {} bytes", file.bytes);
+      if (total > file.bytes)
+        return fmt::format("{}: unpacks to more than {} bytes", name, file.bytes);
       EVP_DigestUpdate(hash.get(), chunk.data(), count);
     }
   } catch (const DataError& error) {
@@ -59,7 +62,7 @@ std::optional<std::string> fault_of(const fs::path& path, const PublicFile& file
   const std::string sha256 =
       fmt::format("{:02x}", fmt::join(digest.begin(), digest.begin() + size, ""));
   if (sha256 == file.sha256) return std::nullopt;
-  return fmt::format("the sha256 of its {} unpacked bytes is {}, not {}", total, sha256,
+  return fmt::format("{}: the sha256 of its {} unpacked bytes is {}, not {}", name, total, sha256,
                      file.sha256);
 }
 
@@ -82,6 +85,7 @@ class PartFile {
   ~PartFile() { ::close(fd_); }
 
   const fs::path& path() const { return path_; }
+  std::string name() const { return final_.filename().string(); }  // once it is whole
   std::int64_t size() const { return std::int64_t(fs::file_size(path_)); }
   void clear() {
     if (::ftruncate(fd_, 0) != 0) fail("be written");
@@ -115,8 +119,8 @@ enum class Transfer { whole, broken, absent, stopped };
 
 class Download {
  public:
-  Download(PartFile& part, const std::function<bool()>& stop)
-      : part_(part), stop_(stop), curl_(curl_easy_init(), curl_easy_cleanup) {
+  Download(PartFile& part, const FetchOptions& options)
+      : part_(part), options_(options), curl_(curl_easy_init(), curl_easy_cleanup) {
     if (!curl_) throw std::bad_alloc();
   }
 
@@ -128,8 +132,13 @@ class Download {
   static std::size_t on_bytes(char* bytes, std::size_t, std::size_t count, void* self) {
     return static_cast<Download*>(self)->take({bytes, count}) ? count : 0;
   }
-  static int on_progress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
-    return static_cast<Download*>(self)->stop_() ? 1 : 0;
+  static int on_progress(void* self, curl_off_t all, curl_off_t now, curl_off_t, curl_off_t) {
+    return static_cast<Download*>(self)->goes_on(all, now) ? 0 : 1;
+  }
+  bool goes_on(std::int64_t all, std::int64_t now) {
+    const std::int64_t before = part_.size() - now;  // what an earlier transfer left
+    if (all > 0 && now > 0) options_.show(part_.name(), before + now, before + all);
+    return !options_.stop();
   }
   bool take(std::string_view bytes);
   long status() const {
@@ -139,7 +148,7 @@ class Download {
   }
 
   PartFile& part_;
-  const std::function<bool()>& stop_;
+  const FetchOptions& options_;
   std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> curl_;
   bool started_ = false;
   std::exception_ptr failure_;  // of a callback, which C code stands around
@@ -197,42 +206,79 @@ Transfer Download::get(const std::string& url) {
 
 // --- files -------------------------------------------------------------------------------------
 
+// A place that may have a file, and the name it has there.
+struct Source {
+  std::string folder, name;
+
+  std::string url() const { return folder + "/" + name; }
+};
+
+// Mirrors have packed files. A URL that the user names is looked at as a folder would be.
+std::vector<Source> sources_of(const PublicData& data, const PublicFile& file,
+                               const std::string& from) {
+  std::vector<Source> sources;
+  for (const std::string& mirror : data.mirrors)
+    if (from.empty()) sources.push_back({mirror, file.name + ".gz"});
+  for (const std::string& folder : {from, from + "/" + data.set})
+    for (const char* ending : {".gz", ""})
+      if (!from.empty()) sources.push_back({folder, file.name + ending});
+  return sources;
+}
+
+struct Attempt {
+  Transfer end;
+  std::string problem;  // unless it is whole
+};
+
 // Goes on for as long as each try brings the file further; one try more from the start where what
 // was there before turns out not to belong to it.
-Fetched fetch_from_mirrors(const PublicFile& file, const std::vector<std::string>& mirrors,
-                           PartFile& part, const FetchOptions& options) {
-  Download download(part, options.stop);
-  std::string problem;
-  for (const std::string& mirror : mirrors) {
-    const std::string url = fmt::format("{}/{}.gz", mirror, file.name);
-    bool from_start = part.size() == 0;
-    for (std::int64_t before = -1; part.size() > before;) {
-      before = part.size();
-      const Transfer end = download.get(url);
-      if (end == Transfer::stopped) return Fetched::stopped;
-      if (end != Transfer::whole) {
-        problem = download.problem();
-        if (end == Transfer::absent) break;
-        continue;
-      }
-      const auto fault = fault_of(part.path(), file);
-      if (!fault) {
-        options.say(fmt::format("{}.gz: {} bytes from {}, sha256 as it should be", file.name,
-                                part.size(), mirror));
-        return Fetched::all;
-      }
-      problem = fmt::format("{}: {}", url, *fault);
-      part.clear();
-      if (from_start) break;
-      from_start = true;
-      before = -1;
+Attempt download_file(const Source& source, const PublicFile& file, PartFile& part,
+                      const FetchOptions& options) {
+  Download download(part, options);
+  Attempt attempt{Transfer::broken, ""};
+  bool from_start = part.size() == 0;
+  for (std::int64_t before = -1; part.size() > before;) {
+    before = part.size();
+    attempt = {download.get(source.url()), download.problem()};
+    if (attempt.end == Transfer::stopped || attempt.end == Transfer::absent) break;
+    if (attempt.end == Transfer::broken) continue;
+    const auto fault = fault_of(part.path(), file, source.url());
+    if (!fault) {
+      options.say(fmt::format("{}: {} bytes from {}, sha256 as it should be", source.name,
+                              part.size(), source.folder));
+      break;
     }
+    attempt = {Transfer::broken, *fault};
+    part.clear();
+    if (from_start) break;
+    from_start = true;
+    before = -1;
   }
-  const std::int64_t kept = part.size();
-  if (kept == 0) part.remove();
-  throw DataError(kept == 0 ? problem
+  return attempt;
+}
+
+// Mirrors stand in for each other; where the user says which place it is to be, a file that is
+// there and is not right ends the search. What is absent everywhere is named by the first place.
+Fetched fetch_from_sources(const PublicFile& file, const std::vector<Source>& sources,
+                           const fs::path& folder, const FetchOptions& options) {
+  Attempt last{Transfer::absent, ""};
+  std::int64_t kept = 0;
+  for (const Source& source : sources) {
+    PartFile part(folder / source.name);
+    const Attempt attempt = download_file(source, file, part, options);
+    if (attempt.end == Transfer::stopped) return Fetched::stopped;
+    if (attempt.end == Transfer::whole) {
+      part.put_in_place();
+      return Fetched::all;
+    }
+    if (last.problem.empty() || attempt.end == Transfer::broken) last = attempt;
+    kept = std::max(kept, part.size());
+    if (part.size() == 0) part.remove();
+    if (attempt.end == Transfer::broken && !options.from.empty()) break;
+  }
+  throw DataError(kept == 0 ? last.problem
                             : fmt::format("{}; {} bytes are kept: the same command goes on there",
-                                          problem, kept));
+                                          last.problem, kept));
 }
 
 void copy_from_folder(const fs::path& source, const PublicFile& file, PartFile& part,
@@ -243,8 +289,7 @@ void copy_from_folder(const fs::path& source, const PublicFile& file, PartFile& 
     std::string chunk(1 << 20, '\0');
     while (in.read(chunk.data(), std::streamsize(chunk.size())), in.gcount() > 0)
       part.append({chunk.data(), std::size_t(in.gcount())});
-    if (const auto fault = fault_of(part.path(), file))
-      throw DataError(fmt::format("{}: {}", source.string(), *fault));
+    if (const auto fault = fault_of(part.path(), file, source.string())) throw DataError(*fault);
   } catch (...) {
     part.remove();  // a copy is quickly made again
     throw;
@@ -255,35 +300,57 @@ void copy_from_folder(const fs::path& source, const PublicFile& file, PartFile& 
 
 // Plain or packed, in the folder itself or in its folder of the set's name.
 fs::path find_source(const std::string& from, const std::string& set, const std::string& name) {
+  if (!fs::is_directory(from))
+    throw DataError(fmt::format("--from {}: there is no such folder", from));
   for (const fs::path& folder : {fs::path(from), fs::path(from) / set})
     for (const char* ending : {".gz", ""})
       if (const fs::path path = folder / (name + ending); fs::is_regular_file(path)) return path;
   throw DataError(fmt::format("{} has no {}, neither plain nor as .gz", from, name));
 }
 
+// Is the file that a loader would read, plain before .gz, the right one? A wrong plain one would
+// hide whatever is fetched, so it gets another name.
+bool is_there(const fs::path& folder, const PublicFile& file, const FetchOptions& options) {
+  for (const char* ending : {"", ".gz"}) {
+    const fs::path path = folder / (file.name + ending);
+    if (!fs::exists(path)) continue;
+    const auto fault = fault_of(path, file, path.string());
+    if (!fault) {
+      options.say(path.string() + ": already there");
+      return true;
+    }
+    options.say(*fault + "; fetching it again");
+    if (*ending != '\0') continue;  // replaced, or hidden by a plain one
+    const fs::path aside = path.string() + ".wrong";
+    std::error_code error;
+    fs::rename(path, aside, error);
+    if (error)
+      throw Error(fmt::format("{}: cannot be renamed: {}", path.string(), error.message()));
+    options.say(fmt::format("what was there is now {}", aside.string()));
+  }
+  return false;
+}
+
 Fetched fetch_file(const PublicData& data, const PublicFile& file, const FetchOptions& options) {
   const fs::path folder = options.to / data.set;
-  for (const char* ending : {".gz", ""}) {
-    const fs::path there = folder / (file.name + ending);
-    if (!fs::exists(there)) continue;
-    const auto fault = fault_of(there, file);
-    options.say(fault ? fmt::format("{}: {}; fetching it again", there.string(), *fault)
-                      : fmt::format("{}: already there", there.string()));
-    if (!fault) return Fetched::all;
-  }
-  const bool local = !options.from.empty() && !is_url(options.from);
-  const fs::path source = local ? find_source(options.from, data.set, file.name) : "";
-  PartFile part(folder / (local ? source.filename().string() : file.name + ".gz"));
-  if (local) {
-    copy_from_folder(source, file, part, options);
-  } else {
-    const auto mirrors = options.from.empty() ? data.mirrors : std::vector{options.from};
-    if (fetch_from_mirrors(file, mirrors, part, options) == Fetched::stopped)
-      return Fetched::stopped;
-  }
+  if (is_there(folder, file, options)) return Fetched::all;
+  if (options.from.empty() || is_url(options.from))
+    return fetch_from_sources(file, sources_of(data, file, options.from), folder, options);
+  const fs::path source = find_source(options.from, data.set, file.name);
+  PartFile part(folder / source.filename());
+  copy_from_folder(source, file, part, options);
   part.put_in_place();
   return Fetched::all;
 }
+
+// An empty folder of the set's name is not left behind.
+struct RemovedIfEmpty {
+  fs::path folder;
+  ~RemovedIfEmpty() {
+    std::error_code ignored;
+    fs::remove(folder, ignored);
+  }
+};
 
 }  // namespace
 
@@ -293,6 +360,7 @@ Fetched fetch(const PublicData& data, const FetchOptions& options) {
   if (error)
     throw Error(fmt::format("cannot make the directory {}: {}", (options.to / data.set).string(),
                             error.message()));
+  const RemovedIfEmpty folder{options.to / data.set};
   curl_global_init(CURL_GLOBAL_DEFAULT);
   for (const PublicFile& file : data.files) {
     if (options.stop() || fetch_file(data, file, options) == Fetched::stopped)

@@ -29,9 +29,12 @@ struct PublicData {
 const std::vector<PublicData>& public_data();
 
 struct FetchOptions {
-  std::string from;                                   // a folder or a URL in place of the mirrors
-  std::filesystem::path to;                           // files go to its folder of the set's name
-  std::function<void(const std::string&)> say;        // a line on each file
+  std::string from;                             // a folder or a URL in place of the mirrors
+  std::filesystem::path to;                     // files go to its folder of the set's name
+  std::function<void(const std::string&)> say;  // a line on each file
+  // Called often while a file arrives, with the bytes that are there and those that will be.
+  std::function<void(const std::string& name, std::int64_t bytes, std::int64_t all)> show =
+      [](const std::string&, std::int64_t, std::int64_t) {};
   std::function<bool()> stop = [] { return false; };  // asked now and then
 };
 

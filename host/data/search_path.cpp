@@ -19,6 +19,16 @@ fs::path variable(const char* name) {
   return value ? value : "";
 }
 
+// A file, or a folder with more in it than what a broken transfer left: an empty one must not hide
+// the data of a later place.
+bool has_data(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) return fs::exists(path, ignored);
+  for (const auto& entry : fs::directory_iterator(path, ignored))
+    if (entry.path().extension() != ".part") return true;
+  return false;
+}
+
 }  // namespace
 
 fs::path cache_folder() {
@@ -49,8 +59,7 @@ fs::path find_data(const std::string& root, const fs::path& name) {
   std::vector<std::string> tried;
   for (const fs::path& place : data_roots(root)) {
     const fs::path path = place / name;
-    std::error_code ignored;
-    if (fs::exists(path, ignored)) return path;
+    if (has_data(path)) return path;
     tried.push_back(place.string());
   }
   const bool fetched = name == "mnist" || name == "fashion-mnist";

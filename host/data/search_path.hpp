@@ -21,7 +21,8 @@ std::vector<std::filesystem::path> data_roots(const std::string& root);
 // that the folders' owner has made are not looked at.
 bool lies_in_data_roots(const std::string& root, const std::filesystem::path& name);
 
-// The first of the places that has `name`, a file or a folder; an absolute name stands for itself.
+// The first of the places that has `name`, a file or a folder that is not empty; an absolute name
+// stands for itself.
 // Throws a DataError that says where it was looked for.
 std::filesystem::path find_data(const std::string& root, const std::filesystem::path& name);
 

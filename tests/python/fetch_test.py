@@ -32,6 +32,7 @@ class Server(http.server.ThreadingHTTPServer):
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
         self.body, self.status, self.ranges = PACKED, 200, True
+        self.only = ""  # the one path that there is; empty: all
         self.cut_after = []  # bytes sent of the first, second, ... answer before the connection drops
         self.pause = 0  # seconds between the halves of an answer
         self.asked = []  # (path, first byte) of each request
@@ -50,6 +51,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         server.asked.append((self.path, first))
         if server.status != 200:
             return self.send_error(server.status)
+        if server.only and self.path != server.only:
+            return self.send_error(404)
         if not server.ranges:
             first, wanted = 0, None
         if wanted and first >= len(server.body):
@@ -152,11 +155,12 @@ class Fetch(unittest.TestCase):
             (gzip.compress(CONTENT[:-1] + b"?"), "sha256"),
             (gzip.compress(CONTENT + b"?"), "more than 300000 bytes"),
             (PACKED[:-9], "truncated"),
+            (PACKED + b"and more", f"{NAME}.gz: there are foreign bytes"),
             (b"<html>moved</html>", "sha256"),
         ]:
             self.server.body = body
             self.assertIn(says, self.fetch(1))
-            self.assertEqual(list(self.file.parent.iterdir()), [])
+            self.assertFalse(self.file.parent.exists())
 
     def test_a_damaged_file_of_the_final_name_is_replaced(self):
         self.file.parent.mkdir()
@@ -168,8 +172,24 @@ class Fetch(unittest.TestCase):
         self.server.status = 404
         said = self.fetch(1)
         self.assertIn(f"{self.server.url}/{NAME}.gz: the server answers 404", said)
-        self.assertEqual(list(self.file.parent.iterdir()), [])
-        self.assertEqual(len(self.server.asked), 1)
+        self.assertFalse(self.file.parent.exists(), "no empty folder is left")
+        self.assertEqual([path for path, _ in self.server.asked],
+                         [f"/{NAME}.gz", f"/{NAME}", f"/small/{NAME}.gz", f"/small/{NAME}"])
+
+    def test_a_url_may_have_plain_files_in_the_folder_of_the_set(self):
+        self.server.only, self.server.body = f"/small/{NAME}", CONTENT
+        self.fetch(0)
+        self.assertEqual((self.to / "small" / NAME).read_bytes(), CONTENT)
+        self.assertEqual(len(list(self.file.parent.iterdir())), 1)
+
+    def test_a_wrong_plain_file_hides_nothing(self):
+        self.file.parent.mkdir()
+        (self.to / "small" / NAME).write_bytes(b"hidden")
+        self.file.write_bytes(PACKED)
+        said = self.fetch(0)
+        self.assertIn(f"{NAME}: the sha256 of its 6 unpacked bytes is", said)
+        self.assertIn(f"{NAME}.gz: already there", said)
+        self.assertEqual(sorted(p.name for p in self.file.parent.iterdir()), [f"{NAME}.gz", f"{NAME}.wrong"])
 
     def test_the_next_mirror_helps(self):
         absent = Server()
@@ -196,7 +216,7 @@ class Fetch(unittest.TestCase):
             self.assertIn(f"has no {NAME}", self.fetch(1, folder))
             path.write_bytes(CONTENT[:-1])
             self.assertIn("sha256", self.fetch(1, folder))
-            self.assertEqual(list(self.file.parent.iterdir()), [])
+            self.assertFalse(self.file.parent.exists())
             path.write_bytes(CONTENT)
             self.fetch(0, folder)
         self.assertEqual((self.to / "small" / NAME).read_bytes(), CONTENT)
