@@ -91,6 +91,7 @@ Checkpoint checkpoint_of(Trainer& trainer, const NetworkSpec& network, const Tra
           .velocity = std::move(trained.velocity),
           .baseline = std::move(trained.baseline),
           .x_mean = data.x_mean,
+          .x_bytes = input_bytes(config.data.set, data),
           .state = {.epoch = trained.step / trainer.steps_per_epoch(),
                     .step = trained.step,
                     .c_hat_sum = trained.C_hat_sum,

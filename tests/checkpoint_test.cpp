@@ -40,6 +40,7 @@ Checkpoint example() {
   for (std::int64_t i = 0; i < PartLayout(checkpoint.network, Estimator::G1).baseline_size; ++i)
     checkpoint.baseline.push_back(0.1f * float(i));
   checkpoint.x_mean = {0.1f, -0.0f, 1e-45f, 3e38f, 1};
+  checkpoint.x_bytes = Bytes::bits;
   checkpoint.state = {.epoch = 3,
                       .step = 1801,
                       .seconds = 0.1 + 0.2,
@@ -63,6 +64,7 @@ void expect_same(const Checkpoint& a, const Checkpoint& b) {
   EXPECT_TRUE(same_bits(a.velocity, b.velocity));
   EXPECT_TRUE(same_bits(a.baseline, b.baseline));
   EXPECT_TRUE(same_bits(a.x_mean, b.x_mean));
+  EXPECT_EQ(a.x_bytes, b.x_bytes);
   EXPECT_EQ(a.state, b.state);
   EXPECT_THAT(differences(a.config, b.config), IsEmpty());
   EXPECT_EQ(a.tiling.tile, b.tiling.tile);

@@ -37,12 +37,24 @@ TEST_F(Looking, InfoShowsNetworkStateHistoryAndConfig) {
   for (const char* text :
        {"392-20s-10s-392 bernoulli", "parameters   12382", "layer1.W_s   392 x 20",
         "step 8, epoch 2 of 2", "seeds        77 of weights", "tiles        ", "valid NLL",
-        "train_c_hat", "(default 1)", "session"}) {
+        "test_nll", "(default 1)", "session"}) {
     EXPECT_THAT(info.out, HasSubstr(text));
   }
-  const Result of_file = run("info first/checkpoints/best.safetensors");
+  // A row an epoch, with the figures of metrics.jsonl.
+  const auto lines = read_metrics(directory_ / "first/metrics.jsonl");
+  const auto row = [&](int epoch) {
+    return fmt::format("\n{:>19}  {:>14.3f}  {:>14.3f}", epoch,
+                       lines[epoch - 1]["train_c_hat"].get<double>(),
+                       lines[epoch - 1]["valid_nll"].get<double>());
+  };
+  EXPECT_THAT(info.out, HasSubstr(row(1)));
+  EXPECT_THAT(info.out, HasSubstr(row(2)));
+  const std::string step = step_files("first").front();
+  const Result of_file = run("info first/checkpoints/" + step);
   EXPECT_EQ(of_file.code, 0) << of_file.out;
   EXPECT_THAT(of_file.out, HasSubstr("392-20s-10s-392"));
+  EXPECT_THAT(of_file.out, HasSubstr(row(1)));
+  EXPECT_THAT(of_file.out, Not(HasSubstr(row(2)))) << "that was later";
   EXPECT_EQ(run("info nowhere").code, 1);
 }
 
@@ -66,7 +78,7 @@ TEST_F(Looking, ReportComparesRuns) {
   ASSERT_EQ(report.code, 0) << report.out;
   const std::string page = file("page.html");
   for (const char* text : {"2 runs compared", "Training criterion", "Validation", "C_hat against M",
-                           "Effective number of particles", "Hidden layer 1", "Hidden layer 2",
+                           "Effective particles in training", "Hidden layer 1", "Hidden layer 2",
                            "Samples of g5", "data:image/png;base64,iVBORw0KGgo",
                            "<tr class=\"differs\"><th scope=\"row\">train.estimator"}) {
     EXPECT_THAT(page, HasSubstr(text));
@@ -170,6 +182,48 @@ TEST_F(Looking, PredictDrawsPixelsAndTakesGreyBytes) {
   EXPECT_TRUE(std::holds_alternative<std::vector<float>>(read_npy(directory_ / "e.npy").values));
 }
 
+// A row means the same whatever the others are, and in whatever file it stands.
+TEST_F(Looking, PredictReadsInputsAsTrainingDid) {
+  std::vector<std::uint8_t> grey(40 * 20), bits(40 * 20);
+  for (std::size_t i = 0; i < grey.size(); ++i) {
+    grey[i] = std::uint8_t(i * 37);
+    bits[i] = std::uint8_t(i % 3 == 0);
+  }
+  write_npy(directory_ / "grey.npy", {{40, 4, 5}, grey});
+  write_npy(directory_ / "bits.npy", {{40, 4, 5}, bits});
+  write_npy(directory_ / "y.npy", {{40, 2}, std::vector<float>(80, 1)});
+  for (const std::string name : {"grey", "bits"}) {
+    const Result trained =
+        run("train --data . --set data.set=files --set data.train_y=y.npy --set data.test_y=y.npy "
+            "--set net.hidden=6s --set train.epochs=1 --out " +
+            name + " --set data.train_x=" + name + ".npy --set data.test_x=" + name + ".npy");
+    ASSERT_EQ(trained.code, 0) << trained.out;
+  }
+  const auto predict = [&](const std::string& run_name, const std::string& input) {
+    const Result result = run("predict " + run_name + " --input " + input + " --out out.npy");
+    EXPECT_EQ(result.code, 0) << result.out;
+    return std::get<std::vector<float>>(read_npy(directory_ / "out.npy").values);
+  };
+  // The first row alone has no byte above 1, and is grey all the same.
+  std::vector<std::uint8_t> two(40, 1);
+  std::fill(two.begin() + 20, two.end(), std::uint8_t(200));
+  write_npy(directory_ / "two.npy", {{2, 20}, two});
+  write_npy(directory_ / "one.npy", {{1, 20}, std::vector<std::uint8_t>(20, 1)});
+  const auto both = predict("grey", "two.npy"), alone = predict("grey", "one.npy");
+  EXPECT_EQ(std::vector(both.begin(), both.begin() + 2), alone);
+
+  // Shapes and formats that training takes.
+  write_npy(directory_ / "deep.npy", {{1, 1, 4, 5}, std::vector<std::uint8_t>(20, 1)});
+  fs::copy_file(directory_ / "one.npy", directory_ / "one");
+  std::ofstream(directory_ / "one.idx", std::ios::binary)
+      << std::string("\0\0\x08\x02\0\0\0\1\0\0\0\x14", 12) << std::string(20, '\1');
+  for (const char* file : {"deep.npy", "one", "one.idx"}) EXPECT_EQ(predict("grey", file), alone);
+
+  const Result refused = run("predict bits --input two.npy");
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.out, HasSubstr("two.npy: holds bytes above 1"));
+}
+
 TEST_F(Looking, PredictRefusesWhatDoesNotFit) {
   train("halves", "");
   write_npy(directory_ / "wide.npy", {{2, 393}, std::vector<float>(786)});
@@ -186,8 +240,9 @@ TEST_F(Looking, PredictRefusesWhatDoesNotFit) {
   };
   for (const Case& c :
        {Case{"--input wide.npy", 1, "wide.npy: has 393 numbers an example"},
-        Case{"--input line.npy", 1, "[n, 392]"}, Case{"--input none.npy", 1, "no examples"},
-        Case{"--input nan.npy", 1, "example 0 holds a number that is not finite"},
+        Case{"--input line.npy", 1, "[n, 392]"}, Case{"--input none.npy", 1, "is empty"},
+        Case{"--input nan.npy", 1, "example 0, value 7 is not a finite number"},
+        Case{"--input wide.npy --expected", 2, "--samples"},
         Case{"--input bad.npy", 1, "bad.npy: is not a .npy file"},
         Case{"--input missing.npy", 1, "missing.npy"},
         Case{"--input wide.npy --out p.txt", 2, ".npy or .csv"}, Case{"", 2, "--input"}}) {

@@ -44,7 +44,8 @@ void TrainingRun::resume() {
   const auto saved = directory_.newest([&](const std::string& line) { progress_.say(line); });
   saved ? restore(*saved) : start();
   // Epochs that the checkpoint does not know of will be trained, and reported, again.
-  std::vector<MetricsLine> lines = read_metrics(directory_.metrics());
+  std::vector<MetricsLine> lines =
+      read_metrics(directory_.metrics(), [&](const std::string& line) { progress_.say(line); });
   std::erase_if(lines, [&](const MetricsLine& line) {
     return line.value("epoch", std::int64_t(0)) > state_.epoch;
   });
@@ -94,6 +95,7 @@ Checkpoint TrainingRun::checkpoint() {
           .velocity = std::move(trained.velocity),
           .baseline = std::move(trained.baseline),
           .x_mean = data_.x_mean,
+          .x_bytes = input_bytes(config_.data.set, data_),
           .state = state_,
           .config = config_,
           .tiling = trainer_.tiling()};

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <span>
 #include <type_traits>
 
@@ -47,21 +48,24 @@ bool is_npy(const fs::path& path) {
 }
 
 NpyArray read_numbers(const fs::path& path) {
-  if (is_npy(path)) return read_npy(path);
+  if (is_npy(path) || path.extension() == ".npy") return read_npy(path);
   IdxArray idx = read_idx(path, kAnyRank);
   if (idx.item_bytes == 1) return {idx.dims, std::move(idx.values)};
   return {idx.dims, integers(idx)};
 }
 
-Table read_table(const DataOptions& options, const char* key, const std::string& name) {
-  if (name.empty()) throw ConfigError(fmt::format("data.set = files needs data.{}", key));
-  const fs::path path = find_data(options.root, name);
+Table read_table(const fs::path& path) {
   Table table{path.string(), read_numbers(path)};
   if (table.array.shape.empty())
     table.fail("is a single number: an array [examples, ...] is needed");
   if (table.rows() == 0 || table.cols() == 0)
     table.fail(fmt::format("is empty: its shape is [{}]", fmt::join(table.array.shape, ", ")));
   return table;
+}
+
+Table read_table(const DataOptions& options, const char* key, const std::string& name) {
+  if (name.empty()) throw ConfigError(fmt::format("data.set = files needs data.{}", key));
+  return read_table(find_data(options.root, name));
 }
 
 // --- values ------------------------------------------------------------------------------------
@@ -75,10 +79,12 @@ std::uint8_t largest_byte(const Table& table) {
   return *std::max_element(bytes.begin(), bytes.end());
 }
 
-// What a stored number stands for: 1 as it is, 1/255 for grey bytes.
-float scale_of(const Table& train) {
-  return has_bytes(train) && largest_byte(train) > 1 ? kGreyScale : 1.0f;
+Bytes bytes_of(const Table& train) {
+  if (!has_bytes(train)) return Bytes::numbers;
+  return largest_byte(train) > 1 ? Bytes::grey : Bytes::bits;
 }
+
+float scale_of(Bytes bytes) { return bytes == Bytes::grey ? kGreyScale : 1.0f; }
 
 std::string place(const Table& table, std::size_t index) {
   return fmt::format("example {}, value {}", std::int64_t(index) / table.cols(),
@@ -200,11 +206,11 @@ DataSet load_files(const DataOptions& options) {
   } else {
     data.D_out = train_y.cols();
     data.y_image = picture(train_y);
-    y_scale = scale_of(train_y);
+    y_scale = scale_of(bytes_of(train_y));
     for (const Table* y : {&train_y, &test_y})
       check_values(*y, y_scale, output == Output::bernoulli);
   }
-  const float x_scale = scale_of(train_x);
+  const float x_scale = scale_of(bytes_of(train_x));
   for (const Table* x : {&train_x, &test_x}) check_values(*x, x_scale, /*probabilities=*/false);
   data.x_image = picture(train_x);
 
@@ -216,6 +222,21 @@ DataSet load_files(const DataOptions& options) {
   data.valid = examples(train_x, train_y, split.valid);
   data.test = examples(test_x, test_y, all_rows(limited(test_x.rows(), options.test_limit)));
   return data;
+}
+
+Columns read_inputs(const fs::path& path, std::int64_t D_in, Bytes bytes) {
+  const Table table = read_table(path);
+  if (table.cols() != D_in)
+    table.fail(fmt::format(
+        "has {} numbers an example, and the network reads {}: an array [n, {}] is needed",
+        table.cols(), D_in, D_in));
+  if (table.rows() > std::numeric_limits<std::int32_t>::max())
+    table.fail("has more than 2^31 - 1 examples");
+  if (bytes == Bytes::bits && has_bytes(table) && largest_byte(table) > 1)
+    table.fail("holds bytes above 1, and the network was trained on bits: store grey as floats");
+  const float scale = has_bytes(table) ? scale_of(bytes) : 1.0f;
+  check_values(table, scale, /*probabilities=*/false);
+  return cut(table, all_rows(table.rows()), scale);
 }
 
 }  // namespace sfnn

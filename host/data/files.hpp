@@ -5,11 +5,18 @@
 // the training file has none above 1: then they are bits. Classes are whole numbers from 0.
 #pragma once
 
+#include <filesystem>
+
+#include "host/data/bytes.hpp"
 #include "host/data/dataset.hpp"
 
 namespace sfnn {
 
 // Throws DataError naming the file and what is wrong with it.
 DataSet load_files(const DataOptions&);
+
+// Inputs without targets, from such a file: rows of D_in numbers in any shape, bytes as the
+// training inputs had them, so that a row means the same whatever the others are. Throws DataError.
+Columns read_inputs(const std::filesystem::path&, std::int64_t D_in, Bytes);
 
 }  // namespace sfnn

@@ -30,6 +30,21 @@ constexpr std::array<std::pair<Output, std::string_view>, 3> kOutputs{
      {Output::bernoulli, "bernoulli"},
      {Output::gaussian, "gaussian"}}};
 
+constexpr std::array<std::pair<Bytes, std::string_view>, 3> kBytes{
+    {{Bytes::numbers, "numbers"}, {Bytes::bits, "bits"}, {Bytes::grey, "grey"}}};
+
+template <class Names>
+std::string_view name_of(const Names& names, typename Names::value_type::first_type value) {
+  return std::ranges::find(names, value, &Names::value_type::first)->second;
+}
+
+template <class Names>
+auto value_of(const Names& names, const std::string& key, const std::string& name) {
+  const auto row = std::ranges::find(names, name, &Names::value_type::second);
+  if (row == names.end()) throw DataError(fmt::format("{} '{:.60}' is not known", key, name));
+  return row->first;
+}
+
 std::vector<std::int64_t> shape_of(const ParamSlot& slot) {
   const bool bias = slot.fan_in == 0;
   return bias ? std::vector{slot.cols} : std::vector{slot.rows, slot.cols};
@@ -73,9 +88,6 @@ struct ToJson {
 ordered_json about(const Checkpoint& checkpoint) {
   ordered_json hidden = ordered_json::array();
   for (const LayerSpec& layer : checkpoint.network.hidden) hidden.push_back(to_string(layer));
-  const auto output = std::find_if(kOutputs.begin(), kOutputs.end(), [&](const auto& row) {
-    return row.first == checkpoint.network.output;
-  });
   ordered_json state;
   TrainState::visit(checkpoint.state, ToJson{state});
   return {{"version", kVersion},
@@ -83,7 +95,8 @@ ordered_json about(const Checkpoint& checkpoint) {
            {{"D_in", checkpoint.network.D_in},
             {"hidden", hidden},
             {"D_out", checkpoint.network.D_out},
-            {"output", output->second}}},
+            {"output", name_of(kOutputs, checkpoint.network.output)}}},
+          {"x_bytes", name_of(kBytes, checkpoint.x_bytes)},
           {"state", state},
           {"tiling", {{"tile", checkpoint.tiling.tile}, {"parts", checkpoint.tiling.parts}}}};
 }
@@ -120,11 +133,7 @@ NetworkSpec read_network(const ordered_json& json) {
   FromJson{json}("D_out", network.D_out);
   const auto layers = json.at("hidden").get<std::vector<std::string>>();
   for (const std::string& layer : layers) network.hidden.push_back(parse_layer(layer));
-  const auto name = json.at("output").get<std::string>();
-  const auto output = std::find_if(kOutputs.begin(), kOutputs.end(),
-                                   [&](const auto& row) { return row.second == name; });
-  if (output == kOutputs.end()) throw DataError(fmt::format("output '{:.60}' is not known", name));
-  network.output = output->first;
+  network.output = value_of(kOutputs, "output", json.at("output").get<std::string>());
   network.validate();
   return network;
 }
@@ -139,6 +148,8 @@ void read_metadata(const TensorFile& file, Checkpoint& checkpoint) {
   FromJson{json}("version", version);
   if (version != kVersion) throw DataError(fmt::format("version {} is not known here", version));
   checkpoint.network = read_network(json.at("network"));
+  if (json.contains("x_bytes"))
+    checkpoint.x_bytes = value_of(kBytes, "x_bytes", json.at("x_bytes").get<std::string>());
   TrainState::visit(checkpoint.state, FromJson{json.at("state")});
   FromJson{json.at("tiling")}("tile", checkpoint.tiling.tile);
   FromJson{json.at("tiling")}("parts", checkpoint.tiling.parts);

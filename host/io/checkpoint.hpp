@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "host/backend/backend.hpp"
+#include "host/data/bytes.hpp"
 #include "host/io/config.hpp"
 #include "host/io/safetensors.hpp"
 #include "host/model/network.hpp"
@@ -50,6 +51,7 @@ struct Checkpoint {
   std::vector<float> baseline;  // [2, n_s] of each layer that trains stochastic units, end to end;
                                 // empty without G1
   std::vector<float> x_mean;    // [D_in], or empty: x is used as it is
+  Bytes x_bytes = Bytes::grey;  // how a file of inputs is read
   TrainState state;
   Config config;
   Tiling tiling;  // decides the order of sums, so a resumed run must not choose anew
