@@ -13,7 +13,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "host/io/atomic_file.hpp"
 #include "host/io/metrics.hpp"
+#include "host/io/npy.hpp"
 
 namespace sfnn {
 namespace {
@@ -22,6 +24,20 @@ namespace fs = std::filesystem;
 using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
+
+// Data of a user's own, and how to train on them.
+void write_own_files(const fs::path& folder) {
+  fs::create_directories(folder);
+  std::vector<float> x(40 * 3), y(40 * 2);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = float(i % 5);
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = float(i % 2);
+  write_npy(folder / "x.npy", {{40, 3}, x});
+  write_npy(folder / "y.npy", {{40, 2}, y});
+}
+const std::string kOwnFiles =
+    "--set data.set=files --set data.train_x=x.npy --set data.train_y=y.npy --set "
+    "data.test_x=x.npy --set data.test_y=y.npy --set data.valid=10 --set net.hidden=4s "
+    "--set train.batch=10 ";
 
 TEST_F(Program, TrainsEvaluatesAndDraws) {
   const Result train = run("train " + small_ + "--set train.epochs=3 --out first");
@@ -56,6 +72,13 @@ TEST_F(Program, TrainsEvaluatesAndDraws) {
   const Result sample = run("sample first --rows 3 --samples 4 --out grid.png");
   ASSERT_EQ(sample.code, 0) << sample.out;
   EXPECT_GT(fs::file_size(directory_ / "grid.png"), 500u);
+}
+
+TEST_F(Program, WithoutValidationThereIsNoBest) {
+  ASSERT_EQ(run("train " + small_ + "--set data.valid=0 --set train.epochs=1 --out here").code, 0);
+  const Result best = run("eval here --best");
+  EXPECT_EQ(best.code, 2);
+  EXPECT_NE(best.out.find("has no best checkpoint"), std::string::npos) << best.out;
 }
 
 TEST_F(Program, ValidatesAndSavesAsOftenAsAsked) {
@@ -125,8 +148,58 @@ TEST_F(Program, AStoppedRunResumesBitForBit) {
   ASSERT_EQ(a.size(), b.size());
   for (std::size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i]["train_c_hat"], b[i]["train_c_hat"]);
   EXPECT_EQ(a.back()["test_nll"], b.back()["test_nll"]);
-  // A finished run has nothing left to do.
-  EXPECT_EQ(run("train " + options + "--out halves --resume").code, 0);
+}
+
+// It has nothing left to do, so it needs no data, and shows what it ended with.
+TEST_F(Program, AFinishedRunEndsAtOnce) {
+  write_own_files(directory_ / "data");
+  const Result train = run("train " + kOwnFiles + "--data data --out here --set train.epochs=2");
+  ASSERT_EQ(train.code, 0) << train.out;
+  fs::remove_all(directory_ / "data");
+  const Result again = run("train --resume --out here");
+  EXPECT_EQ(again.code, 0) << again.out;
+  EXPECT_NE(again.out.find("here is finished: 2 epochs"), std::string::npos) << again.out;
+  const std::string last = train.out.substr(train.out.rfind("test NLL"));
+  EXPECT_NE(again.out.find(last), std::string::npos) << again.out << "against " << last;
+  EXPECT_EQ(run("train --resume --out here --set train.epochs=3").code, 2) << "another config";
+}
+
+// The command that a stopped run prints is one that goes on with it.
+TEST_F(Program, TheCommandPrintedAtAStopWorks) {
+  write_own_files(directory_ / "data");
+  const Result stopped =
+      run("train " + kOwnFiles +
+          "--data data --out 'my run' --set train.epochs=100000 & pid=$!; while [ ! -e 'my "
+          "run/checkpoints/latest' ]; do sleep 0.01; done; kill -INT $pid; wait $pid; exit $?; #");
+  ASSERT_EQ(stopped.code, 3) << stopped.out;
+  const std::string command = "sfnn train --resume --out 'my run' --data data";
+  ASSERT_NE(stopped.out.find("continue with: " + command), std::string::npos) << stopped.out;
+  const Result resumed = run(command.substr(5) + " --dry-run");
+  EXPECT_EQ(resumed.code, 0) << resumed.out;
+  EXPECT_NE(resumed.out.find("100000 epochs"), std::string::npos) << resumed.out;
+}
+
+TEST_F(Program, ABadLineOfMetricsIsPassedOver) {
+  ASSERT_EQ(run("train " + small_ + "--set train.epochs=3 --out here").code, 0);
+  std::string text = read_file(directory_ / "here/metrics.jsonl", 1 << 20);
+  text.insert(text.find('\n') + 1, "not JSON\n");
+  write_file_atomically(directory_ / "here/metrics.jsonl", text);
+  fs::remove(directory_ / "here/checkpoints" / step_files("here").back());
+  for (const char* command : {"info here", "report here", "train --resume --out here"}) {
+    const Result result = run(command);
+    EXPECT_EQ(result.code, 0) << command << result.out;
+    EXPECT_NE(result.out.find("metrics.jsonl:2: not a JSON object: passed over"), std::string::npos)
+        << command << result.out;
+  }
+  EXPECT_EQ(read_metrics(directory_ / "here/metrics.jsonl").size(), 3u);
+}
+
+TEST_F(Program, OutputThatCannotBeWrittenIsAnError) {
+  for (const char* command : {"devices", "--help", "completion bash"}) {
+    const Result result = run(std::string(command) + " 2>&1 >/dev/full; exit $?; #");
+    EXPECT_EQ(result.code, 1) << command;
+    EXPECT_NE(result.out.find("No space left on device"), std::string::npos) << result.out;
+  }
 }
 
 // What is printed when a run is stopped must work: the directory knows its config.
@@ -241,6 +314,9 @@ TEST_F(Program, BadInputGetsOneSentenceAndItsExitCode) {
            {"train --threads -1", 2, "threads"},
            {"eval nowhere", 1, "nowhere"},
            {"sample nowhere", 1, "nowhere"},
+           {"sample nowhere --out s.jpg", 2, "must end in .png"},
+           {"sample nowhere --rows 0", 2, "--rows"},
+           {"train --set weight_decay_of_all=1", 2, "sfnn train --help lists them"},
            {"fly", 2, "fly"}}) {
     const Result result = run(call.arguments, "env -u SFNN_DATA");
     EXPECT_EQ(result.code, call.code) << call.arguments << "\n" << result.out;
@@ -259,6 +335,17 @@ TEST_F(Program, ADamagedCheckpointIsPassedOverForTheOneBefore) {
   EXPECT_EQ(eval.code, 0) << eval.out;
   EXPECT_NE(eval.out.find("passed over"), std::string::npos) << eval.out;
   EXPECT_LT(newest("here").state.step, step);
+}
+
+TEST_F(Program, EveryHelpHasExamplesAndExitCodes) {
+  for (const char* command : {"train", "eval", "sample", "predict", "report", "estimators", "info",
+                              "data", "devices", "completion", "demo"}) {
+    const std::string help = run(std::string(command) + " --help").out;
+    EXPECT_NE(help.find("Examples:\n  "), std::string::npos) << command;
+    EXPECT_NE(help.find("Exit codes: 0 done"), std::string::npos) << command;
+    EXPECT_EQ(help.find("{false}"), std::string::npos) << help;
+    EXPECT_EQ(help.find(" in ["), std::string::npos) << help;
+  }
 }
 
 TEST_F(Program, HelpListsTheConfigKeys) {

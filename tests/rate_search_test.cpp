@@ -66,6 +66,25 @@ TEST_F(Program, AStoppedSearchGoesOnAfterTheRatesItHasTried) {
   EXPECT_EQ(newest("whole").params, newest("here").params);
 }
 
+// Whatever ends a search, the directory knows what it was.
+TEST_F(Program, ASearchGoesOnFromItsDirectoryAlone) {
+  for (const char* signal : {"TERM", "KILL"}) {
+    const std::string name = std::string("after-") + signal;
+    const std::string command = "train " + small_ + kOptions + "--set seed=5 --search-lr 0.01:0.1 ";
+    const Result stopped = run(
+        command + "--search-epochs 3 --out " + name + " & pid=$!; while [ ! -e " + name +
+        "/search.json ]; do sleep 0.01; done; kill -" + signal + " $pid; wait $pid; exit $?; #");
+    ASSERT_NE(stopped.code, 0) << stopped.out;
+    ASSERT_FALSE(fs::exists(directory_ / name / "config.toml"));
+    const Result resumed = run("train --resume --out " + name);
+    ASSERT_EQ(resumed.code, 0) << resumed.out;
+    EXPECT_EQ(newest(name).config.seed, 5u);
+    const auto trials = read_metrics(directory_ / name / "search.jsonl");
+    ASSERT_EQ(trials.size(), 3u);  // 0.1, 0.03, 0.01
+    EXPECT_EQ(trials[0]["epochs"], 3);
+  }
+}
+
 TEST_F(Program, ASearchThatCannotBeIsRefused) {
   struct {
     const char *arguments, *says;

@@ -29,6 +29,14 @@ std::string validation(const ProgressFigures& f) {
   return text;
 }
 
+// The same in fewer letters.
+std::string short_validation(const ProgressFigures& f) {
+  std::string text;
+  if (f.valid_nll) text += fmt::format("  valid {:.2f}", *f.valid_nll);
+  if (f.valid_error) text += fmt::format(" {:.2f} %", 100 * *f.valid_error);
+  return text;
+}
+
 }  // namespace
 
 std::string duration(double seconds) {
@@ -66,17 +74,25 @@ bool Progress::due() const {
   return mode_ == Mode::terminal && std::chrono::steady_clock::now() - last_ >= kInterval;
 }
 
-// The bar takes what room the figures leave; on a narrow terminal it goes first.
+// The bar takes what room the figures leave. Where it has none, words are shortened, then the step
+// goes, which the bar tells, too, and at last all but the time left.
 std::string moving_line(const ProgressFigures& f, int columns) {
-  const std::string epoch = fmt::format("epoch {}/{}", f.epoch, f.epochs);
-  const std::string figures =
-      fmt::format("step {}/{}  C_hat {:.2f}{}  {:.0f} examples/s  {} left", f.step, f.total_steps,
-                  f.C_hat, validation(f), f.examples_per_second, duration(f.seconds_left));
-  const int room = columns - 6 - int(epoch.size() + figures.size());
-  std::string line = epoch + "  ";
-  if (room >= 5)
-    line += fmt::format("[{}] ", bar(double(f.step) / double(f.total_steps), std::min(room, 30)));
-  line += figures;
+  const std::string epoch = fmt::format("epoch {}/{}  ", f.epoch, f.epochs);
+  const std::string step = fmt::format("{}/{}  ", f.step, f.total_steps);
+  const std::string left = fmt::format("{} left", duration(f.seconds_left));
+  const std::string brief = fmt::format("C_hat {:.2f}{}  {:.0f} ex/s  {}", f.C_hat,
+                                        short_validation(f), f.examples_per_second, left);
+  const std::string full = fmt::format("step {}C_hat {:.2f}{}  {:.0f} examples/s  {}", step,
+                                       f.C_hat, validation(f), f.examples_per_second, left);
+  constexpr int kNarrowest = 5, kWidest = 30;
+  for (const std::string& figures : {full, "step " + step + brief, step + brief, brief}) {
+    const int room = columns - 4 - int(epoch.size() + figures.size());
+    if (room < kNarrowest) continue;
+    return fmt::format("{}[{}] {}", epoch,
+                       bar(double(f.step) / double(f.total_steps), std::min(room, kWidest)),
+                       figures);
+  }
+  std::string line = int(epoch.size() + brief.size()) < columns ? epoch + brief : epoch + left;
   line.resize(std::min<std::size_t>(line.size(), std::max(columns - 1, 0)));
   return line;
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "host/backend/error.hpp"
+#include "host/io/atomic_file.hpp"
 #include "host/io/metrics.hpp"
 #include "host/train/evaluate.hpp"
 
@@ -39,6 +40,14 @@ MetricsLine to_line(const RateTrial& trial, const std::string& key) {
           {"epochs", trial.valid_nll.size()},
           {"valid_nll", trial.valid_nll},
           {"config", key}};
+}
+
+void save_search(const RunDirectory& directory, const RateSearch& search) {
+  const MetricsLine line{{"low", search.range.low},
+                         {"high", search.range.high},
+                         {"epochs", search.epochs},
+                         {"config", to_toml(search.config)}};
+  write_file_atomically(directory.search_options(), line.dump() + '\n');
 }
 
 // Trials of another config do not count, and go.
@@ -81,8 +90,7 @@ class Trials {
         start_(starting_weights(config_, spec_)) {}
 
   // None: stopped.
-  std::optional<RateTrial> run(double rate, const RateTrial* best,
-                               const std::function<bool()>& stop);
+  std::optional<RateTrial> run(double rate, const RateTrial* best, const RateSearch& search);
 
  private:
   double valid_nll(const Trainer& trainer) {
@@ -107,8 +115,7 @@ class Trials {
   std::optional<double> untrained_nll_;
 };
 
-std::optional<RateTrial> Trials::run(double rate, const RateTrial* best,
-                                     const std::function<bool()>& stop) {
+std::optional<RateTrial> Trials::run(double rate, const RateTrial* best, const RateSearch& search) {
   config_.train.learning_rate = rate;
   Trainer trainer(backend_, spec_, train_options_of(config_, machine_), data_);
   trainer.set_params(start_);
@@ -116,7 +123,10 @@ std::optional<RateTrial> Trials::run(double rate, const RateTrial* best,
   RateTrial trial{.rate = rate, .end = "finished"};
   while (trainer.step() < trainer.total_steps()) {
     trainer.train_step();
-    if (stop()) return std::nullopt;
+    if (search.stop()) return std::nullopt;
+    search.show(fmt::format("  {:<10} epoch {}/{}, step {}/{}", rate,
+                            (trainer.step() - 1) / trainer.steps_per_epoch() + 1,
+                            config_.train.epochs, trainer.step(), trainer.total_steps()));
     if (trainer.step() % trainer.steps_per_epoch() != 0) continue;
     const double C_hat = trainer.epoch_means().C_hat;
     trial.valid_nll.push_back(std::isfinite(C_hat) ? valid_nll(trainer) : NAN);
@@ -166,6 +176,19 @@ std::vector<double> rate_grid(const RateRange& range) {
   return grid;
 }
 
+std::optional<SavedSearch> saved_search(const RunDirectory& directory) {
+  const fs::path path = directory.search_options();
+  const std::vector<MetricsLine> lines = read_metrics(path);
+  if (lines.empty()) return std::nullopt;
+  try {
+    return SavedSearch{from_toml(lines[0].at("config").get<std::string>(), path.string()),
+                       {lines[0].at("low"), lines[0].at("high")},
+                       lines[0].at("epochs")};
+  } catch (const nlohmann::json::exception&) {
+    throw DataError(fmt::format("{}: not a search: remove it", path.string()));
+  }
+}
+
 std::optional<double> search_rate(Backend& backend, const MachineOptions& machine,
                                   const DataSet& data, const RateSearch& search,
                                   RunDirectory& directory) {
@@ -180,6 +203,7 @@ std::optional<double> search_rate(Backend& backend, const MachineOptions& machin
   const std::vector<double> grid = rate_grid(search.range);
   const fs::path file = directory.search();
   directory.lock();
+  save_search(directory, search);
   std::vector<RateTrial> trials = known_trials(file, key_of(config));
   Trials runs(backend, machine, data, config);
 
@@ -192,7 +216,7 @@ std::optional<double> search_rate(Backend& backend, const MachineOptions& machin
       search.say(row_of(*known));
       continue;
     }
-    const auto trial = runs.run(rate, best_of(trials), search.stop);
+    const auto trial = runs.run(rate, best_of(trials), search);
     if (!trial) return std::nullopt;
     append_metrics(file, to_line(*trial, key_of(config)));
     trials.push_back(*trial);

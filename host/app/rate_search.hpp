@@ -35,8 +35,19 @@ struct RateSearch {
   RateRange range;
   std::int64_t epochs = 0;  // of each short run; 0: a fifth of train.epochs, at least 2
   std::function<void(const std::string&)> say;
+  std::function<void(const std::string&)> show = [](const std::string&) {};  // where it is, often
   std::function<bool()> stop = [] { return false; };
 };
+
+// What a search was asked to do, kept in the run directory's search.json from its beginning, so
+// that
+// --resume needs nothing else. None: there was no search, or not by this program.
+struct SavedSearch {
+  Config config;
+  RateRange range;
+  std::int64_t epochs = 0;
+};
+std::optional<SavedSearch> saved_search(const RunDirectory&);
 
 // The best rate; none: stopped. Trials are kept in the run directory's search.jsonl as they end,
 // and one found there is not repeated. Throws ConfigError where there is nothing to validate on,

@@ -10,6 +10,7 @@
 #include "host/app/signals.hpp"
 #include "host/app/training_run.hpp"
 #include "host/backend/error.hpp"
+#include "host/io/metrics.hpp"
 
 namespace sfnn {
 namespace {
@@ -27,13 +28,21 @@ struct TrainCommand {
   bool resume = false, dry_run = false, quiet = false, verbose = false;
 };
 
-// A run that is resumed keeps its own config; whatever else is asked for is compared with it later.
-Config config_of(const TrainCommand& command) {
+// A run that is resumed keeps its own config, and a search that is its own range; whatever else is
+// asked for is compared with it later.
+Config config_of(TrainCommand& command) {
   Config config;
+  const RunDirectory directory(command.out);
   if (!command.config_file.empty()) {
     config = load_config(command.config_file);
-  } else if (command.resume && RunDirectory(command.out).holds_run()) {
-    config = RunDirectory(command.out).config();
+  } else if (command.resume && directory.holds_run()) {
+    config = directory.config();
+  } else if (const auto search = command.resume ? saved_search(directory) : std::nullopt) {
+    config = search->config;
+    if (command.search_lr.empty()) {
+      command.search_lr = fmt::format("{}:{}", search->range.low, search->range.high);
+      command.search_epochs = search->epochs;
+    }
   }
   for (const std::string& setting : command.settings) apply_setting(config, setting);
   if (command.resume && command.config_file.empty())
@@ -41,6 +50,22 @@ Config config_of(const TrainCommand& command) {
   if (!command.init_from.empty()) config.net.init_from = command.init_from;
   config.validate();
   return config;
+}
+
+std::string quoted(const std::string& word) {  // for a shell
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+,:=@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string text = "'";
+  for (const char letter : word)
+    text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return text + "'";
+}
+
+std::string resume_command(const TrainCommand& command, const RunDirectory& directory) {
+  const std::string& data = command.machine.data_root;
+  return fmt::format("sfnn train --resume --out {}{}", quoted(directory.path().string()),
+                     data.empty() ? "" : " --data " + quoted(data));
 }
 
 // With --search-lr, the best rate of the search, or the one that it chose when the directory's run
@@ -56,11 +81,12 @@ std::optional<double> rate_of(const TrainCommand& command, const Config& config,
                                  .range = range,
                                  .epochs = command.search_epochs,
                                  .say = [&](const std::string& line) { progress.say(line); },
+                                 .show = [&](const std::string& line) { progress.show(line); },
                                  .stop = stop_requested},
                                 directory);
   if (!rate) {
-    progress.say(fmt::format("stopped in the search; continue with --resume --out {}",
-                             directory.path().string()));
+    progress.say(fmt::format("stopped in the search; continue with: {}",
+                             resume_command(command, directory)));
   }
   return rate;
 }
@@ -107,11 +133,7 @@ void print_plan(const Config& config, const DataSet& data, const NetworkSpec& sp
   for (const Examples* examples : {&data.train, &data.valid, &data.test}) {
     data_bytes += bytes_of(examples->x) + bytes_of(examples->y);
   }
-  fmt::print("network      {}\n", to_string(spec));
-  for (const ParamSlot& slot : ParamLayout(spec).slots()) {
-    fmt::print("  {:<12} {} x {}\n", slot.name, slot.rows, slot.cols);
-  }
-  fmt::print("parameters   {}\n", ParamLayout(spec).parameter_count());
+  print_network(spec);
   fmt::print("data         {}: {} training, {} validation, {} test examples\n", data.name,
              data.train.count, data.valid.count, data.test.count);
   fmt::print("training     {}, M = {}, batch {}, {} epochs of {} steps, rate up to {}\n",
@@ -155,12 +177,42 @@ void print_test(const Evaluation& test) {
   fmt::print("\n");
 }
 
-int run_train(const TrainCommand& command) {
+// Is the last checkpoint of the directory's run there? Then its figures are shown; nothing is left
+// to do, and the data need not be at hand.
+bool is_finished(const TrainCommand& command, Config config, const RunDirectory& directory,
+                 Progress& progress) {
+  if (!command.resume || command.dry_run || !directory.holds_run()) return false;
+  if (!command.search_lr.empty())
+    config.train.learning_rate = directory.config().train.learning_rate;
+  directory.require_same(config);
+  const auto saved = directory.newest([](const std::string&) {});  // resuming tells of damaged ones
+  if (!saved || saved->state.epoch < config.train.epochs) return false;
+  progress.say(fmt::format("{} is finished: {} epochs in {}", directory.path().string(),
+                           saved->state.epoch, duration(saved->state.seconds)));
+  const auto lines = read_metrics(directory.metrics(), warn);
+  const MetricsLine last = lines.empty() ? MetricsLine::object() : lines.back();
+  const auto number = [&](const char* key) -> std::optional<double> {
+    const auto found = last.find(key);
+    return found != last.end() && found->is_number() ? std::optional(found->get<double>())
+                                                     : std::nullopt;
+  };
+  if (const auto nll = number("test_nll"); nll && !command.quiet) {
+    print_test({.particles = std::int64_t(number("test_particles").value_or(0)),
+                .nll = *nll,
+                .error = number("test_error"),
+                .criterion_sse = number("test_criterion_sse"),
+                .mean_sse = number("test_mean_sse")});
+  }
+  return true;
+}
+
+int run_train(TrainCommand command) {
   if (command.resume && command.out.empty()) {
     throw ConfigError("--resume needs --out: the directory of the run to go on with");
   }
   Config config = config_of(command);
   Progress progress(Progress::suitable_mode(command.quiet));
+  if (is_finished(command, config, RunDirectory(command.out), progress)) return kDone;
   std::string device_note;
   const auto backend = make_backend(command.machine.backend, &device_note);
   if (command.machine.backend.device == "auto") progress.say(device_note);
@@ -199,8 +251,8 @@ int run_train(const TrainCommand& command) {
       progress.say(line);
   }
   if (run.train() == TrainingRun::End::stopped) {
-    progress.say(fmt::format("stopped at step {}; continue with --resume --out {}",
-                             run.trainer().step(), directory.path().string()));
+    progress.say(fmt::format("stopped at step {}; continue with: {}", run.trainer().step(),
+                             resume_command(command, directory)));
     return kStopped;
   }
   if (!command.quiet) print_test(*run.test());
@@ -226,7 +278,7 @@ void add_train_command(CLI::App& app, int& code) {
       ->type_name("LOW:HIGH");
   sub->add_option("--search-epochs", command->search_epochs,
                   "Epochs of each rate tried; 0: a fifth of train.epochs, at least 2")
-      ->check(CLI::Range(0, 1000000))
+      ->check(from_to(0, 1000000))
       ->capture_default_str();
   sub->add_option("--on-save-error", command->machine.on_save_error,
                   "Where a checkpoint cannot be written (a full disk): stop, or continue and try "
@@ -247,9 +299,8 @@ void add_train_command(CLI::App& app, int& code) {
                "  sfnn train --out runs/first --resume\n"
                "  sfnn train --init-from runs/first --set train.learning_rate=0.001 --out "
                "runs/tuned\n"
-               "  sfnn train --set data.valid=1000 --search-lr 1e-4:1\n\nConfig keys, with their "
-               "defaults:\n") +
-           config_help();
+               "  sfnn train --set data.valid=1000 --search-lr 1e-4:1") +
+           "\n\nConfig keys, with their defaults:\n" + config_help();
   });
   sub->callback([command, &code] { code = run_train(*command); });
 }
