@@ -111,7 +111,7 @@ ReportRun some_run(const std::string& name) {
   measured.test.particles = 3;
   measured.test.nll = 2.125;
   measured.test.curve = {-3, -2.5, -2.125};
-  measured.drawn = measured.trained = {layer};
+  measured.start = measured.trained = {layer};
   run.png = "\x89PNG";
   return run;
 }
@@ -121,11 +121,38 @@ const ReportOrigin kOrigin{"0.1.0", "2026-01-31", "cpu"};
 TEST(Report, HoldsEverySectionOfARun) {
   const std::string page = report_page({some_run("first")}, kOrigin);
   for (const char* text : {"<title>sfnn report: first</title>", "4-3s-2", "Training criterion",
-                           "C_hat against M", "Hidden layer 1", "random weights", "0.432", "2.12",
+                           "C_hat against M", "Hidden layer 1", "at the start", "0.432", "2.12",
                            "data:image/png;base64,iVBORw==", "net.hidden", "2026-01-31 12:30 UTC",
                            "cpu (AVX2, 2 threads)"}) {
     EXPECT_THAT(page, HasSubstr(text));
   }
+}
+
+TEST(Report, OnlyTheLikeIsCalledBest) {
+  ReportRun a = some_run("a"), b = some_run("b"), other = some_run("other");
+  b.measured->test.nll = 3.5;
+  other.measured->test.nll = 1.5;
+  other.measured->test.particles = 1000;  // more of them always look better
+  const auto best = [](const char* nll) {
+    return HasSubstr(std::string("<span class=\"best\">") + nll);
+  };
+  const std::string page = report_page({a, b, other}, kOrigin);
+  EXPECT_THAT(page, best("2.12"));
+  EXPECT_THAT(page, Not(best("1.50")));
+  other.measured->test.particles = a.measured->test.particles;
+  EXPECT_THAT(report_page({a, b, other}, kOrigin), best("1.50"));
+  other.config.data.task = "classes";
+  EXPECT_THAT(report_page({a, b, other}, kOrigin), Not(best("1.50")));
+}
+
+TEST(Report, EpochsAreWholeAndThoseBeyondThePlotAreSaid) {
+  ReportRun run = some_run("first");
+  EXPECT_THAT(report_page({run}, kOrigin), Not(HasSubstr(">1.5<")));
+  run.metrics.clear();
+  for (int epoch = 1; epoch <= 12; ++epoch)
+    run.metrics.push_back(
+        {{"epoch", epoch}, {"train_c_hat", epoch == 1 ? -900.0 : -3.0 - 0.1 * (epoch % 2)}});
+  EXPECT_THAT(report_page({run}, kOrigin), HasSubstr("epoch 1 lies beyond the plot"));
 }
 
 TEST(Report, NothingFromAFileBecomesMarkup) {
@@ -181,7 +208,11 @@ TEST(Progress, MovingLineFitsItsTerminal) {
   for (const int columns : {160, 110, 100, 80, 40, 1}) {
     EXPECT_LT(moving_line(figures, columns).size(), std::size_t(columns)) << columns;
   }
-  EXPECT_THAT(moving_line(figures, 100), Not(HasSubstr("[")));
+  for (const char* text : {"[", "250/1000", "2.15 %", "10907 ex/s", "3 min 20 s left"})
+    EXPECT_THAT(moving_line(figures, 100), HasSubstr(text));
+  for (const char* text : {"epoch 3/30", "[", "C_hat -45.68", "10907 ex/s", "3 min 20 s left"})
+    EXPECT_THAT(moving_line(figures, 80), HasSubstr(text));
+  EXPECT_EQ(moving_line(figures, 40), "epoch 3/30  3 min 20 s left");
 }
 
 }  // namespace

@@ -1,13 +1,16 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "host/app/command_line.hpp"
 #include "host/app/commands.hpp"
 #include "host/app/progress.hpp"
 #include "host/io/metrics.hpp"
 #include "host/io/run_directory.hpp"
+#include "host/io/utf8.hpp"
 
 namespace sfnn {
 namespace {
@@ -18,14 +21,6 @@ struct InfoCommand {
   std::string run;
   bool best = false;
 };
-
-void print_network(const Checkpoint& checkpoint) {
-  const ParamLayout layout(checkpoint.network);
-  fmt::print("network      {}\n", to_string(checkpoint.network));
-  fmt::print("parameters   {}\n", layout.parameter_count());
-  for (const ParamSlot& slot : layout.slots())
-    fmt::print("  {:<12} {} x {}\n", slot.name, slot.rows, slot.cols);
-}
 
 void print_state(const Checkpoint& checkpoint) {
   const TrainState& state = checkpoint.state;
@@ -41,28 +36,77 @@ void print_state(const Checkpoint& checkpoint) {
                state.best_epoch);
 }
 
-// A file that anybody may have edited: whatever the value is, it is shown and not trusted.
-void print_history(const fs::path& directory) {
-  const RunDirectory run(directory);
-  const std::vector<MetricsLine> lines = read_metrics(run.metrics());
-  if (!lines.empty()) {
-    fmt::print("last line    of {} in {}\n", lines.size(), run.metrics().string());
-    for (const auto& [key, value] : lines.back().items()) {
-      const std::string quoted = MetricsLine(key).dump();  // control characters escaped
-      fmt::print("  {:<22} {}\n", quoted.substr(1, quoted.size() - 2), value.dump());
-    }
+struct HistoryColumn {
+  const char *key, *head;
+  int digits;
+  double factor = 1;
+};
+constexpr HistoryColumn kHistory[] = {{"train_c_hat", "C_hat", 3},
+                                      {"valid_nll", "valid NLL", 3},
+                                      {"valid_error", "error, %", 2, 100},
+                                      {"learning_rate", "rate", 5},
+                                      {"effective_particles", "eff. particles", 2},
+                                      {"seconds", "seconds", 1}};
+
+// A row an epoch; of a long run some, evenly apart, and the last. The file may have been edited by
+// anybody: what is not a number is shown as nothing.
+void print_epochs(const std::vector<MetricsLine>& lines) {
+  constexpr std::size_t kMostRows = 16;
+  const auto cell = [](const MetricsLine& line, const HistoryColumn& column) -> std::string {
+    const auto found = line.find(column.key);
+    if (found == line.end() || !found->is_number()) return "-";
+    return fmt::format("{:.{}f}", column.factor * found->get<double>(), column.digits);
+  };
+  std::vector<HistoryColumn> columns;
+  for (const HistoryColumn& column : kHistory) {
+    if (std::ranges::any_of(lines, [&](const auto& line) { return cell(line, column) != "-"; }))
+      columns.push_back(column);
   }
-  for (const MetricsLine& session : read_metrics(run.sessions()))
+  fmt::print("history      {:>6}", "epoch");
+  for (const HistoryColumn& column : columns) fmt::print("  {:>14}", column.head);
+  fmt::print("\n");
+  const std::size_t apart = (lines.size() + kMostRows - 1) / kMostRows;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (i % apart != 0 && i + 1 != lines.size()) continue;
+    fmt::print("             {:>6}", lines[i].value("epoch", std::uint64_t(0)));
+    for (const HistoryColumn& column : columns) fmt::print("  {:>14}", cell(lines[i], column));
+    fmt::print("\n");
+  }
+}
+
+// The figures of the test, which the last epoch has.
+void print_test(const MetricsLine& line) {
+  for (const auto& [key, value] : line.items()) {
+    if (key.starts_with("test_") && is_printable_utf8(key) && value.is_number())
+      fmt::print("{:<12} {}\n", key, value.dump());
+  }
+}
+
+// The run that a directory is, or that a checkpoint lies in.
+std::optional<RunDirectory> run_of(const fs::path& path) {
+  RunDirectory run(fs::is_directory(path) ? path : fs::absolute(path).parent_path().parent_path());
+  return run.holds_run() ? std::optional(run) : std::nullopt;
+}
+
+// Up to the checkpoint's epoch.
+void print_history(const RunDirectory& run, const TrainState& state) {
+  std::vector<MetricsLine> lines = read_metrics(run.metrics(), warn);
+  std::erase_if(lines, [&](const MetricsLine& line) {
+    return line.value("epoch", std::uint64_t(0)) > std::uint64_t(state.epoch);
+  });
+  if (!lines.empty()) {
+    print_epochs(lines);
+    print_test(lines.back());
+  }
+  for (const MetricsLine& session : read_metrics(run.sessions(), warn))
     fmt::print("session      {}\n", session.dump());
 }
 
 int run_info(const InfoCommand& command) {
-  const Checkpoint checkpoint =
-      open_checkpoint(command.run, command.best,
-                      [](const std::string& line) { fmt::print(stderr, "sfnn: {}\n", line); });
-  print_network(checkpoint);
+  const Checkpoint checkpoint = open_checkpoint(command.run, command.best, warn);
+  print_network(checkpoint.network);
   print_state(checkpoint);
-  if (fs::is_directory(command.run)) print_history(command.run);
+  if (const auto run = run_of(command.run)) print_history(*run, checkpoint.state);
   fmt::print("config\n");
   const Config defaults;
   const auto standard = key_texts(defaults), used = key_texts(checkpoint.config);

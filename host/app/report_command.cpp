@@ -13,6 +13,7 @@
 #include "host/backend/error.hpp"
 #include "host/io/atomic_file.hpp"
 #include "host/io/run_directory.hpp"
+#include "host/sfnn.hpp"
 
 namespace sfnn {
 namespace {
@@ -48,31 +49,34 @@ ReportRun read_run(const std::string& path, std::string name, bool best) {
   if (!directory.holds_run()) {
     throw ConfigError(fmt::format("{} is not a run directory: it has no config.toml", path));
   }
-  const Checkpoint checkpoint = open_checkpoint(
-      path, best, [](const std::string& line) { fmt::print(stderr, "sfnn: {}\n", line); });
+  const Checkpoint checkpoint = open_checkpoint(path, best, warn);
   return {.name = std::move(name),
           .path = path,
           .network = checkpoint.network,
           .config = checkpoint.config,
           .state = checkpoint.state,
-          .metrics = read_metrics(directory.metrics()),
-          .sessions = read_metrics(directory.sessions())};
+          .metrics = read_metrics(directory.metrics(), warn),
+          .sessions = read_metrics(directory.sessions(), warn)};
 }
 
 Measured measure(Backend& backend, const LoadedNetwork& loaded) {
   const NetworkSpec& spec = loaded.test_network();
   const Config& config = loaded.config();
   const DataSet& data = loaded.data();
-  const std::vector<float> drawn = initial_params(spec, config.seed, config.net.init_scale);
-  const Buffer drawn_params(backend, std::as_bytes(std::span(drawn)).size());
-  backend.upload(std::as_bytes(std::span(drawn)), drawn_params.data());
   const auto activity = [&](const float* params) {
     return hidden_activity(backend, spec, params, data.test, data.x_mean, {.seed = config.seed});
   };
+  std::vector<LayerActivity> start;
+  try {
+    const auto weights = starting_weights(config, network_of(config, data));
+    start = activity(to_backend(backend, weights).floats());
+  } catch (const Error& error) {
+    warn(fmt::format("the weights that it started from are not shown: {}", error.what()));
+  }
   return {.data_name = data.name,
           .test = evaluate(backend, spec, loaded.params(), data.test, data.x_mean,
                            {.particles = config.eval.particles, .seed = config.seed}),
-          .drawn = activity(drawn_params.floats()),
+          .start = std::move(start),
           .trained = activity(loaded.params())};
 }
 
@@ -87,7 +91,7 @@ void add_measurements(Backend& backend, const ReportCommand& command, ReportRun&
     }
   } catch (const DataError& error) {
     run.note = fmt::format("not measured on its test examples: {}", error.what());
-    fmt::print(stderr, "sfnn: {}: {}\n", run.name, run.note);
+    warn(fmt::format("{}: {}", run.name, run.note));
     const fs::path picture = RunDirectory(run.path).samples();
     if (fs::exists(picture)) run.png = read_file(picture, kMaxPictureBytes);
   }
@@ -121,7 +125,8 @@ void add_report_command(CLI::App& app, int& code) {
   add_settings(*sub, command->settings);
   sub->add_option("runs", command->runs, "Run directories")->required()->type_name("RUN");
   sub->add_flag("--best", command->best,
-                "Measure the checkpoints of lowest validation NLL, not the newest");
+                "Measure the checkpoints of lowest validation NLL, not the newest; needs "
+                "data.valid");
   sub->add_option("--out", command->out, "HTML file (else report.html in the first directory)");
   sub->footer(
       examples("  sfnn report runs/first\n"

@@ -36,7 +36,11 @@ class Scale {
   bool shows(double value) const { return drawable(axis_, value); }
   bool holds(double value) const { return shows(value) && value >= low_ && value <= high_; }
   std::vector<double> marks(int about) const {
-    return axis_.logarithmic ? log_ticks(low_, high_) : ticks(low_, high_, about);
+    std::vector<double> values =
+        axis_.logarithmic ? log_ticks(low_, high_) : ticks(low_, high_, about);
+    if (axis_.whole)
+      std::erase_if(values, [](double v) { return std::abs(v - std::round(v)) > 1e-9; });
+    return values;
   }
 
  private:
@@ -67,9 +71,10 @@ Range range_of(const Chart& chart, const Axis& axis, double Point::*coordinate) 
   if (range.low > range.high) range = {axis.logarithmic ? 1.0 : 0.0, axis.logarithmic ? 10.0 : 1.0};
   range.low = axis.low.value_or(range.low);
   range.high = axis.high.value_or(range.high);
-  if (range.high - range.low > 1e-9 * std::abs(range.low)) return range;
-  // One value only: room on both sides of it.
-  const double room = axis.logarithmic ? range.low / 2 : std::max(0.5, std::abs(range.low) / 10);
+  if (range.high - range.low > 1e-6 * std::abs(range.low)) return range;
+  // One value only, but for rounding: room on both sides of it.
+  double room = axis.logarithmic ? range.low / 2 : std::abs(range.low) / 50;
+  if (room == 0) room = 0.5;
   return {range.low - room, range.low + room};
 }
 
@@ -209,6 +214,9 @@ class Drawing {
         "<text class=\"label right\" x=\"{2}\" y=\"{5:.1f}\">{6}</text>\n",
         kLeft, bottom(), kWidth - kRight, top_ - 9, escape(chart_.y.label), bottom() + 38,
         escape(chart_.x.label));
+    if (!chart_.note.empty())
+      out_ += fmt::format("<text class=\"label right\" x=\"{}\" y=\"{:.1f}\">{}</text>\n",
+                          kWidth - kRight, top_ - 9, escape(chart_.note));
   }
 
   // --- the series

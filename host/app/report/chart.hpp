@@ -26,12 +26,14 @@ struct Axis {
   std::string label;
   bool logarithmic = false;                   // values above zero only
   std::optional<double> low = {}, high = {};  // else from the data
+  bool whole = false;                         // ticks at whole numbers only
 };
 
 struct Chart {
   std::string title;
   Axis x, y;
   std::vector<Series> series;
+  std::string note = {};  // above the plot, on the right
 };
 
 constexpr int kColors = 8;  // later series begin again, with other dashes

@@ -29,7 +29,7 @@ Series by_epoch(const Runs& runs, std::size_t r, const char* key, double factor 
 }
 
 // The first epochs are so far off that they would flatten all that follows: the plot's range is
-// that of the rest, and lines come in from beyond it.
+// that of the rest, and lines come in from beyond it, which a note says.
 void leave_out_the_start(Chart& chart) {
   double last = 0, low = std::numeric_limits<double>::infinity(), high = -low;
   for (const Series& series : chart.series)
@@ -46,11 +46,19 @@ void leave_out_the_start(Chart& chart) {
   const double air = 0.08 * (high - low);
   chart.y.low = low - air;
   chart.y.high = high + air;
+  double beyond = 0;  // the last epoch that is
+  for (const Series& series : chart.series) {
+    for (const Point& point : series.points)
+      if (point.y < *chart.y.low || point.y > *chart.y.high) beyond = std::max(beyond, point.x);
+  }
+  if (beyond > 0)
+    chart.note = beyond == 1 ? "epoch 1 lies beyond the plot"
+                             : fmt::format("epochs up to {} lie beyond the plot", beyond);
 }
 
 std::optional<Chart> epoch_chart(const Runs& runs, const std::string& title,
                                  const std::string& label, const char* key, double factor = 1) {
-  Chart chart{.title = title, .x = {"epoch"}, .y = {label}};
+  Chart chart{.title = title, .x = {.label = "epoch", .whole = true}, .y = {label}};
   for (std::size_t r = 0; r < runs.size(); ++r) {
     Series series = by_epoch(runs, r, key, factor);
     if (!series.points.empty()) chart.series.push_back(std::move(series));
@@ -92,8 +100,9 @@ std::string particles_section(const Runs& runs) {
     curve.series.push_back(std::move(series));
   }
   if (!curve.series.empty()) charts.push_back(std::move(curve));
-  if (auto chart = epoch_chart(runs, "Effective number of particles",
-                               "1 / sum of squared responsibilities", "effective_particles")) {
+  if (auto chart = epoch_chart(runs, "Effective particles in training",
+                               "1 / sum of squared responsibilities, M of training",
+                               "effective_particles")) {
     chart->y.low = 0;
     charts.push_back(std::move(*chart));
   }
@@ -101,7 +110,8 @@ std::string particles_section(const Runs& runs) {
   return section("Particles",
                  "C_hat rises towards log P(y|x) with M: a curve that still climbs at its end "
                  "means that more particles would show a better likelihood. The effective number, "
-                 "between 1 and M, tells how many of the drawn particles explain an example.",
+                 "between 1 and the M of training (in the table above: of the test), tells how "
+                 "many of the drawn particles explain an example.",
                  figures(charts));
 }
 
@@ -134,7 +144,8 @@ std::vector<Chart> activity_charts(const Runs& runs) {
       const LayerActivity& layer = measured->trained[l];
       chart.title = fmt::format("Hidden layer {}", layer.layer);
       if (runs.size() == 1) {
-        chart.series.push_back(histogram(measured->drawn[l], "random weights", 7, true));
+        if (l < measured->start.size())
+          chart.series.push_back(histogram(measured->start[l], "at the start", 7, true));
         chart.series.push_back(histogram(layer, "trained", 0, false));
       } else {
         chart.series.push_back(histogram(layer, runs[r].name, int(r), false));
@@ -146,18 +157,21 @@ std::vector<Chart> activity_charts(const Runs& runs) {
 }
 
 std::string activity_table(const Runs& runs) {
-  Table table{.head = {"run", "layer", "stochastic units", "entropy, bits", "(random weights)",
-                       "decided, %", "(random weights)", "stuck units, %"},
-              .text_columns = 1};
+  Table table{
+      .head = {"run", "layer", "stochastic units", "entropy at the start, bits",
+               "entropy now, bits", "decided at the start, %", "decided now, %", "stuck now, %"},
+      .text_columns = 1};
   for (std::size_t r = 0; r < runs.size(); ++r) {
     if (!runs[r].measured) continue;
     for (std::size_t l = 0; l < runs[r].measured->trained.size(); ++l) {
-      const LayerActivity& drawn = runs[r].measured->drawn[l];
+      const std::vector<LayerActivity>& before = runs[r].measured->start;
+      const auto start = l < before.size() ? std::optional(before[l]) : std::nullopt;
       const LayerActivity& trained = runs[r].measured->trained[l];
       table.rows.push_back(
           {{named(runs, r), fmt::format("{}", trained.layer), fmt::format("{}", trained.units),
-            fixed(trained.entropy, 3), fixed(drawn.entropy, 3), fixed(100 * trained.decided, 1),
-            fixed(100 * drawn.decided, 1), fixed(100 * trained.stuck, 1)}});
+            start ? fixed(start->entropy, 3) : std::string(kNothing), fixed(trained.entropy, 3),
+            start ? fixed(100 * start->decided, 1) : std::string(kNothing),
+            fixed(100 * trained.decided, 1), fixed(100 * trained.stuck, 1)}});
     }
   }
   return card(to_html(table));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <set>
+#include <tuple>
 
 #include "host/app/progress.hpp"
 #include "host/app/report/chart.hpp"
@@ -52,12 +53,42 @@ std::vector<Column> final_columns(const Runs& runs) {
       {"criterion SSE", test([](E e) { return e.criterion_sse; }), 2, true},
       {"SSE of the mean", test([](E e) { return e.mean_sse; }), 2, true},
       {"test M", test([](E e) { return std::optional(double(e.particles)); }), 0},
-      {"effective particles", test([](E e) { return std::optional(e.effective_particles); })}};
+      {"effective particles, test",
+       test([](E e) { return std::optional(e.effective_particles); })}};
   std::erase_if(columns, [&](const Column& column) {
     return std::none_of(runs.begin(), runs.end(),
                         [&](const ReportRun& run) { return column.value(run).has_value(); });
   });
   return columns;
+}
+
+// Figures of another test, or of another M, say nothing about which run is better.
+bool comparable(const ReportRun& a, const ReportRun& b) {
+  const auto test_of = [](const ReportRun& run) {
+    auto keys = key_texts(run.config);
+    std::erase_if(keys, [](const auto& key) {
+      return !key.first.starts_with("data.") || key.first == "data.limit" ||
+             key.first == "data.noise" || key.first == "data.center";
+    });
+    return std::tuple(keys, run.measured ? run.measured->data_name : "",
+                      run.measured ? run.measured->test.particles : 0,
+                      run.measured ? run.measured->test.examples : 0, run.config.eval.particles);
+  };
+  return test_of(a) == test_of(b);
+}
+
+// Is the value the lowest of the runs that may be compared with this one, and are there any?
+bool is_best(const Runs& runs, std::size_t r, const Column& column) {
+  const auto value = column.value(runs[r]);
+  if (!column.lower_is_better || !value) return false;
+  std::size_t others = 0;
+  for (std::size_t k = 0; k < runs.size(); ++k) {
+    const auto other = column.value(runs[k]);
+    if (k == r || !other || !comparable(runs[r], runs[k])) continue;
+    if (*other < *value) return false;
+    ++others;
+  }
+  return others > 0;
 }
 
 std::string final_figures(const Runs& runs) {
@@ -78,13 +109,9 @@ std::string final_figures(const Runs& runs) {
         run.state.epoch < train.epochs ? fmt::format("{} of {}", run.state.epoch, train.epochs)
                                        : fmt::format("{}", run.state.epoch)};
     for (const Column& column : columns) {
-      const auto value = column.value(run);
-      const bool best = column.lower_is_better && runs.size() > 1 && value &&
-                        std::all_of(runs.begin(), runs.end(), [&](const ReportRun& other) {
-                          return column.value(other).value_or(*value) >= *value;
-                        });
-      const std::string text = fixed(value, column.digits);
-      cells.push_back(best ? fmt::format("<span class=\"best\">{}</span>", text) : text);
+      const std::string text = fixed(column.value(run), column.digits);
+      cells.push_back(is_best(runs, r, column) ? fmt::format("<span class=\"best\">{}</span>", text)
+                                               : text);
     }
     cells.push_back(duration(run.state.seconds));
     table.rows.push_back({std::move(cells)});
@@ -94,10 +121,12 @@ std::string final_figures(const Runs& runs) {
     if (!run.note.empty())
       notes += fmt::format("<p>{}: {}</p>\n", escape(run.name), escape(run.note));
   }
-  return section("Final figures",
-                 "Nats per example. C_hat is the estimate of log P(y|x) from M draws of the hidden "
-                 "units, NLL is \u2212C_hat with the M of the test.",
-                 card(to_html(table)) + notes);
+  return section(
+      "Final figures",
+      "Nats per example. C_hat is the estimate of log P(y|x) from M draws of the hidden "
+      "units, NLL is \u2212C_hat with the M of the test. Bold: the best of the runs with the "
+      "same data and the same M.",
+      card(to_html(table)) + notes);
 }
 
 // --- warnings ----------------------------------------------------------------------------------
@@ -220,8 +249,9 @@ std::string report_page(const std::vector<ReportRun>& runs, const ReportOrigin& 
       "<title>sfnn report: {0}</title>\n<style>{1}{2}</style>\n</head>\n<body>\n<header><h1>{0}"
       "</h1>\n",
       title, kReportStyle, color_style());
-  html += fmt::format("<p>{}. sfnn {}, {}</p></header>\n", data_of(runs), escape(origin.version),
-                      escape(origin.date));
+  html += fmt::format(
+      "<p>{}. <span class=\"whole\">sfnn {},</span> <span class=\"whole\">{}</span></p></header>\n",
+      data_of(runs), escape(origin.version), escape(origin.date));
   html += final_figures(runs) + warnings(runs) + learning_section(runs) + particles_section(runs) +
           hidden_units_section(runs) + samples(runs) + config(runs) + machine(runs, origin);
   return html + "</body>\n</html>\n";

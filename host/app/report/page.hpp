@@ -16,7 +16,7 @@ namespace sfnn {
 struct Measured {
   std::string data_name;
   Evaluation test;
-  std::vector<LayerActivity> drawn;    // with weights as they are drawn, before any training
+  std::vector<LayerActivity> start;    // with the weights it began with; empty: they are gone
   std::vector<LayerActivity> trained;  // the same layers with the run's weights
 };
 

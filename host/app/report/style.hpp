@@ -46,9 +46,13 @@ tbody th{font-weight:500;white-space:nowrap}
 tr.differs>*{background:var(--mark)}
 tr>:first-child{padding-left:8px}
 .swatch{display:inline-block;width:12px;height:12px;border-radius:3px;margin-right:8px;vertical-align:-1px}
+thead .number{white-space:normal;vertical-align:bottom}
+.whole{white-space:nowrap}
 .best{font-weight:700}
 img{display:block;max-width:100%;height:auto;image-rendering:pixelated}
 details{margin-top:14px}summary{cursor:pointer;color:var(--soft)}
+@media screen and (max-width:600px){body{padding:20px 12px 48px}figure,.card{padding:12px}
+svg.chart{min-width:0;font-size:15px}}
 @media print{@page{margin:12mm}
 body{padding:0;max-width:none;font-size:11px}h2,section>p{break-after:avoid}h2{margin-top:20px}
 .figures{grid-template-columns:1fr 1fr;gap:8px}figure,.card{padding:8px 10px}svg.chart{min-width:0}
