@@ -2,8 +2,9 @@
 # for find_package(sfnn).
 include(GNUInstallDirs)
 install(TARGETS sfnn)
-if(SFNN_CUDA)
-  return()  # the device code's libraries are tied to this build: the program alone is installed
+if(SFNN_CUDA)  # the device code's libraries are tied to this build: the program alone is installed
+  install(CODE "message(STATUS \"The library and its package are installed from the cpu build\")")
+  return()
 endif()
 
 include(CMakePackageConfigHelpers)
@@ -19,11 +20,17 @@ install(EXPORT sfnn-targets NAMESPACE sfnn:: DESTINATION ${package_dir})
 
 # <sfnn/sfnn.hpp> is the one to include; the others are there because it includes them.
 install(FILES host/sfnn.hpp DESTINATION ${header_dir})
-foreach(folder IN ITEMS backend data io model train)
-  install(DIRECTORY host/${folder} DESTINATION ${header_dir}/host
-    FILES_MATCHING PATTERN *.hpp PATTERN cpu EXCLUDE PATTERN plain EXCLUDE)
+foreach(header IN ITEMS
+    host/backend/backend host/backend/error host/backend/function_ref host/backend/tensor_view
+    host/data/bytes host/data/dataset host/io/checkpoint host/io/config host/io/safetensors
+    host/model/estimator host/model/network
+    host/train/evaluate host/train/pass host/train/schedule host/train/staged_data
+    host/train/train_options host/train/train_plan host/train/trainer
+    kernels/activations kernels/args kernels/hd kernels/hidden_grad kernels/output kernels/philox
+    kernels/views)
+  cmake_path(GET header PARENT_PATH folder)
+  install(FILES ${header}.hpp DESTINATION ${header_dir}/${folder})
 endforeach()
-install(DIRECTORY kernels DESTINATION ${header_dir} FILES_MATCHING PATTERN *.hpp)
 
 configure_package_config_file(cmake/sfnn-config.cmake.in ${PROJECT_BINARY_DIR}/sfnn-config.cmake
   INSTALL_DESTINATION ${package_dir})

@@ -1,17 +1,17 @@
 // The library in one header: what a program of one's own needs to train such a network on its own
 // numbers, to measure it, and to leave a checkpoint that the commands of `sfnn` read.
 //
-//   const auto backend = sfnn::make_backend({});                    // a GPU, else the CPU
-//   const auto data = sfnn::make_data_set({.output = sfnn::Output::bernoulli, .D_in = 4, .D_out =
-//   2},
+// clang-format off
+//   const auto backend = sfnn::make_backend({});  // a GPU, else the CPU
+//   const auto data = sfnn::make_data_set({.output = sfnn::Output::bernoulli, .D_in = 4, .D_out = 2},
 //                                         {x, y}, {test_x, test_y});
 //   const auto network = sfnn::network_for(data, {"100s", "50s"});
 //   const sfnn::TrainOptions options{.epochs = 20, .learning_rate = 0.1};
 //   sfnn::Trainer trainer(*backend, network, options, data);
 //   while (trainer.step() < trainer.total_steps()) trainer.train_step();
-//   const auto test = sfnn::evaluate(*backend, network, trainer.params(), data.test, data.x_mean,
-//   {}); sfnn::save_checkpoint("network.safetensors",
-//                         sfnn::checkpoint_of(trainer, network, options, data));
+//   const auto test = sfnn::evaluate(*backend, network, trainer.params(), data.test, data.x_mean, {});
+//   sfnn::save_checkpoint("network.safetensors", sfnn::checkpoint_of(trainer, network, options, data));
+// clang-format on
 //
 // What is bad throws ConfigError, DataError or Error (host/backend/error.hpp), all std::exception.
 // A Backend and what was made on it belong to one thread at a time.
