@@ -23,6 +23,8 @@ SIDE = 48
 
 
 def load(path):
+    if not path.is_file():
+        raise SystemExit(f"{path}: there is no such file")
     try:
         mat = scipy.io.loadmat(path, variable_names=["images", "labs_ex", "labs_id", "folds"])
     except (OSError, ValueError, NotImplementedError) as error:
