@@ -165,7 +165,7 @@ std::string activity_table(const Runs& runs) {
     if (!runs[r].measured) continue;
     for (std::size_t l = 0; l < runs[r].measured->trained.size(); ++l) {
       const std::vector<LayerActivity>& before = runs[r].measured->start;
-      const auto start = l < before.size() ? std::optional(before[l]) : std::nullopt;
+      const LayerActivity* start = l < before.size() ? &before[l] : nullptr;
       const LayerActivity& trained = runs[r].measured->trained[l];
       table.rows.push_back(
           {{named(runs, r), fmt::format("{}", trained.layer), fmt::format("{}", trained.units),
