@@ -66,12 +66,12 @@ class Job:
     def settings(self):
         table = self.experiment.table
         settings = {
-            **self.experiment.settings,
             "seed": self.seed,
             "train.epochs": self.epochs,
             "train.learning_rate": self.rate,
             "train.save_every": max(1, self.epochs // 10),
             "data.valid": 0,
+            **self.experiment.settings,
         }
         if self.search:  # the test examples are not looked at
             settings |= {"data.valid": table.valid, "data.test_limit": 1, "eval.every": self.epochs}

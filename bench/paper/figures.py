@@ -16,7 +16,7 @@ from results import read_lines
 MEASURED, PICTURES = HERE / "figures", ROOT / "docs" / "reproduction"
 CURVES = {"g3-m20": "G3", "g5-m20": "G5"}
 SAMPLES = {"g3-m20": 10, "g5-m20": 10, "a": 1}  # rows of table 1 to samples per example
-NORM_EPOCHS = (1, 7, 50)
+NORM_EPOCHS, STEPS_AN_EPOCH = (1, 7, 50), 600
 BLUE, ORANGE, GREY = "#2166ac", "#d6604d", "#666666"
 
 
@@ -29,6 +29,11 @@ def measure(sfnn, runs, experiments, results):
         path = MEASURED / f"curve-{row}.csv"
         if (run := run_of(runs, table1[row], results)) and not path.exists():
             subprocess.run([sfnn, "eval", run, "--curve", path], check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
+    path, g5 = MEASURED / "norms.jsonl", next(e for e in experiments if e.id == "table2/g5-m20")
+    if (run := run_of(runs, g5, results)) and not path.exists():
+        checkpoints = [run / "checkpoints" / f"step-{STEPS_AN_EPOCH * epoch:08}.safetensors" for epoch in NORM_EPOCHS]
+        subprocess.run([sfnn, "estimators", *checkpoints, "--sweep-c", "0:2:0.1", "--out", path], check=True, cwd=ROOT,
+                       stdout=subprocess.DEVNULL)
     for row, samples in SAMPLES.items():
         path = PICTURES / f"samples-{row}.png"
         if (run := run_of(runs, table1[row], results)) and not path.exists():

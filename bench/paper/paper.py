@@ -24,7 +24,7 @@ import figures
 from experiments import HERE, ROOT, Job, Search, load
 from results import Results, read_lines
 
-FAILED, HOPELESS = 1, "learning rate"  # how sfnn ends, and what it names, where a rate does not train
+FAILED, HOPELESS = 1, "train.learning_rate"  # how sfnn ends, and what it names, where a rate does not train
 
 
 class Running:
