@@ -21,8 +21,8 @@ namespace sfnn {
 constexpr std::int64_t kGroup = 5;  // inputs that share a table
 constexpr std::int64_t kEntries = 1 << kGroup;
 constexpr std::int64_t kColumns = 16;    // of a block: a table entry is one cache line
-constexpr std::int64_t kMaxGroups = 10;  // tables held at a time: 20 KB
-constexpr std::int64_t kRowBlock = 512;  // running sums held at a time: 32 KB
+constexpr std::int64_t kMaxGroups = 11;  // tables held at a time: 22 KB; a word has room for 11
+constexpr std::int64_t kRowBlock = 768;  // running sums held at a time: 48 KB, read in order
 constexpr int kEntryShift = 6;           // log2 of an entry's bytes
 static_assert(kColumns * sizeof(float) == 1 << kEntryShift);
 static_assert(kMaxGroups * kGroup + kEntryShift <= 64);
