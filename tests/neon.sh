@@ -1,28 +1,29 @@
 #!/usr/bin/env bash
 # Runs the CPU backend's tests as ARM64 code under qemu: tests/neon.sh [DIRECTORY]
 #
-# Needs g++-aarch64-linux-gnu and qemu-user, and fetches Debian's ARM64 libraries into DIRECTORY
-# (build/neon) without installing them.
+# Needs g++-aarch64-linux-gnu and qemu-user. The ARM64 libraries come from the machine's own apt
+# sources into DIRECTORY (build/neon), and are not installed.
 set -euo pipefail
 
 root=$(dirname "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")")
 work=$(realpath -m "${1:-$root/build/neon}")
-mirror=http://deb.debian.org/debian
 packages=(libhwy-dev libhwy1 libopenblas-pthread-dev libopenblas0-pthread libgfortran5 libfmt-dev libfmt9
   libgtest-dev libgmock-dev)
 sources=(host/backend/{blas,buffer,host_backend,worker_pool}.cpp host/backend/cpu/*.cpp
   host/backend/plain/plain_backend.cpp)
 tests=(simd_math cpu_backend)
 
-mkdir -p "$work"
+# apt with its own lists and nothing installed, as on an ARM64 machine.
+apt_arm64() {
+  apt-get -qq -o APT::Architecture=arm64 -o "Dir::State=$work/apt" -o "Dir::Cache=$work/apt" \
+    -o Dir::State::status=/dev/null -o APT::Sandbox::User=root "$@"
+}
+
+mkdir -p "$work"/apt/{lists,archives}/partial
 if [[ ! -d $work/usr ]]; then
-  curl -fsS "$mirror/dists/bookworm/main/binary-arm64/Packages.xz" | xz -dc >"$work/Packages"
-  for package in "${packages[@]}"; do
-    file=$(awk -v name="$package" '$1 == "Package:" {here = $2 == name} here && $1 == "Filename:" {print $2; exit}' \
-      "$work/Packages")
-    curl -fsS "$mirror/$file" -o "$work/package.deb"
-    dpkg-deb -x "$work/package.deb" "$work"
-  done
+  apt_arm64 update
+  (cd "$work/apt" && apt_arm64 download "${packages[@]}")
+  for package in "$work"/apt/*.deb; do dpkg-deb -x "$package" "$work"; done
 fi
 
 libraries=$work/usr/lib/aarch64-linux-gnu
