@@ -132,7 +132,7 @@ TEST_F(Files, EachFaultIsNamedWithItsFile) {
   EXPECT_THAT(data_error(), HasSubstr("single number"));
   fs::remove(folder.path() / "train_x.npy");
   ASSERT_EQ(::mkfifo((folder.path() / "train_x.npy").c_str(), 0600), 0);
-  EXPECT_THAT(data_error(), HasSubstr("train_x.npy: is not a file"));
+  EXPECT_THAT(data_error(), HasSubstr("train_x.npy: cannot be read: not a regular file"));
   fs::remove(folder.path() / "train_x.npy");
   folder.write("train_x.npy", "poem");
   EXPECT_THAT(data_error(), HasSubstr("train_x.npy"));

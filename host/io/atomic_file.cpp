@@ -70,7 +70,7 @@ std::string read_file(const fs::path& path, std::size_t max_bytes) {
   const auto fail = [&](const std::string& why) {
     throw DataError(fmt::format("{}: cannot be read: {}", path.string(), why));
   };
-  const FileDescriptor file(path, O_RDONLY);
+  const FileDescriptor file(path, O_RDONLY | O_NONBLOCK);  // a pipe would be waited for
   if (!file.is_open()) fail(reason(errno));
   struct stat facts {};
   if (::fstat(file.get(), &facts) != 0) fail(reason(errno));
