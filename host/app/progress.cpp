@@ -37,6 +37,15 @@ std::string short_validation(const ProgressFigures& f) {
   return text;
 }
 
+// duration() in fewer letters.
+std::string short_duration(double seconds) {
+  std::string text = duration(seconds);
+  std::erase(text, ' ');
+  if (const auto minutes = text.find("min"); minutes != std::string::npos)
+    text.erase(minutes + 1, 2);
+  return text;
+}
+
 }  // namespace
 
 std::string duration(double seconds) {
@@ -80,8 +89,9 @@ std::string moving_line(const ProgressFigures& f, int columns) {
   const std::string epoch = fmt::format("epoch {}/{}  ", f.epoch, f.epochs);
   const std::string step = fmt::format("{}/{}  ", f.step, f.total_steps);
   const std::string left = fmt::format("{} left", duration(f.seconds_left));
-  const std::string brief = fmt::format("C_hat {:.2f}{}  {:.0f} ex/s  {}", f.C_hat,
-                                        short_validation(f), f.examples_per_second, left);
+  const std::string brief =
+      fmt::format("C_hat {:.2f}{}  {:.0f} ex/s  {} left", f.C_hat, short_validation(f),
+                  f.examples_per_second, short_duration(f.seconds_left));
   const std::string full = fmt::format("step {}C_hat {:.2f}{}  {:.0f} examples/s  {}", step,
                                        f.C_hat, validation(f), f.examples_per_second, left);
   constexpr int kNarrowest = 5, kWidest = 30;
