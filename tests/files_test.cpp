@@ -204,7 +204,7 @@ TEST_F(Program, DrawsTargetsThatArePicturesWhateverTheInputsAre) {
   const int without_x = width_of_samples("vectors", {{50, 3}, std::vector<float>(150, 1.0f)});
   const int with_x = width_of_samples("pictures", {{50, 4, 5}, std::vector<float>(1000, 1.0f)});
   const int other_size = width_of_samples("small", {{50, 2, 2}, std::vector<float>(200, 1.0f)});
-  EXPECT_GT(without_x, 0);
+  EXPECT_EQ(without_x, 1 + 11 * (4 * 5 + 1) + 7) << "small pictures are magnified by 4";
   EXPECT_GT(with_x, without_x) << "x has a cell of its own";
   EXPECT_EQ(other_size, without_x);
 }

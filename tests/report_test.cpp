@@ -155,6 +155,17 @@ TEST(Report, EpochsAreWholeAndThoseBeyondThePlotAreSaid) {
   EXPECT_THAT(report_page({run}, kOrigin), HasSubstr("epoch 1 lies beyond the plot"));
 }
 
+TEST(Report, ALayerThatOneOfSeveralRunsHasIsNamed) {
+  ReportRun deep = some_run("deep"), flat = some_run("flat");
+  flat.measured->trained.clear();
+  const std::string page = report_page({deep, flat}, kOrigin);
+  const std::size_t chart = page.find("aria-label=\"Hidden layer 1\"");
+  ASSERT_NE(chart, std::string::npos);
+  const std::string svg = page.substr(chart, page.find("</svg>", chart) - chart);
+  EXPECT_EQ(count(svg, "class=\"legend\""), 1u);
+  EXPECT_THAT(svg, HasSubstr(">deep</text>"));
+}
+
 TEST(Report, NothingFromAFileBecomesMarkup) {
   ReportRun run = some_run(kHostile);
   run.path = run.note = run.measured->data_name = kHostile;

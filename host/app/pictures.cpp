@@ -41,6 +41,11 @@ std::vector<std::vector<float>> given_cells(const DataSet& data, const std::vect
   return cells;
 }
 
+// Small pictures are shown as large as digits of 28 pixels, about.
+int magnification_of(std::int64_t height) {
+  return int(std::clamp<std::int64_t>(56 / height, 2, 4));
+}
+
 }  // namespace
 
 bool can_show(const DataSet& data) { return data.y_image.height > 0 && data.test.count > 0; }
@@ -57,7 +62,7 @@ GreyImage sample_picture(Backend& backend, const NetworkSpec& spec, const float*
   }
   const std::int64_t height = data.y_image.height + (data.y_below_x ? data.x_image.height : 0);
   SampleGrid grid(height, data.y_image.width, data.y_below_x || shows_x(data) ? 2 : 1,
-                  options.magnification);
+                  magnification_of(height));
   std::vector<std::int32_t> rows(std::min(options.rows, data.test.count - options.first));
   std::iota(rows.begin(), rows.end(), std::int32_t(options.first));
   std::vector<float> outputs =

@@ -16,7 +16,6 @@ struct PictureOptions {
   std::int64_t samples = 10;  // draws of the hidden units for each
   std::int64_t first = 0;     // the first test example shown
   bool draw_pixels = false;   // Bernoulli: pixels drawn as bits, else their probabilities
-  int magnification = 2;
 };
 
 bool can_show(const DataSet&);  // are its targets pictures?

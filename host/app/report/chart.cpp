@@ -163,7 +163,7 @@ class Drawing {
 
   std::vector<Entry> legend() const {
     std::vector<Entry> entries;
-    if (chart_.series.size() < 2) return entries;
+    if (chart_.series.size() < 2 && !chart_.names_one) return entries;
     double x = 0;
     int row = 0;
     for (const Series& series : chart_.series) {

@@ -33,12 +33,14 @@ struct Chart {
   std::string title;
   Axis x, y;
   std::vector<Series> series;
-  std::string note = {};  // above the plot, on the right
+  std::string note = {};   // above the plot, on the right
+  bool names_one = false;  // a legend for a single series, too
 };
 
 constexpr int kColors = 8;  // later series begin again, with other dashes
 
-// <svg>...</svg> with a legend where there are several series; every text in it escaped.
+// <svg>...</svg> with a legend where there are several series, or names_one; every text in it
+// escaped.
 std::string to_svg(const Chart&);
 
 // A file of its own: charts row by row, with the style sheet inside.

@@ -11,9 +11,13 @@
 namespace sfnn {
 namespace {
 
-std::string figures(const std::vector<Chart>& charts) {
+// Of several runs, one that a chart has alone is named.
+std::string figures(const Runs& runs, std::vector<Chart> charts) {
   std::string html = "<div class=\"figures\">\n";
-  for (const Chart& chart : charts) html += fmt::format("<figure>{}</figure>\n", to_svg(chart));
+  for (Chart& chart : charts) {
+    chart.names_one = runs.size() > 1;
+    html += fmt::format("<figure>{}</figure>\n", to_svg(chart));
+  }
   return html + "</div>\n";
 }
 
@@ -83,7 +87,7 @@ std::string learning_section(const Runs& runs) {
   return section("Learning curves",
                  "The training criterion is the mean over the epoch while the weights move, with "
                  "the M of training; validation is at the epoch's end, with the M of the test.",
-                 figures(charts));
+                 figures(runs, charts));
 }
 
 std::string particles_section(const Runs& runs) {
@@ -112,7 +116,7 @@ std::string particles_section(const Runs& runs) {
                  "means that more particles would show a better likelihood. The effective number, "
                  "between 1 and the M of training (in the table above: of the test), tells how "
                  "many of the drawn particles explain an example.",
-                 figures(charts));
+                 figures(runs, charts));
 }
 
 // --- hidden units ------------------------------------------------------------------------------
@@ -189,7 +193,7 @@ std::string hidden_units_section(const Runs& runs) {
                   "has made deterministic. Decided: p within {} of 0 or 1. Entropy: mean of H(p), "
                   "1 for a fair coin. Stuck: decided alike for all inputs.",
                   kDecided),
-      figures(charts) + activity_table(runs));
+      figures(runs, charts) + activity_table(runs));
 }
 
 }  // namespace sfnn

@@ -171,8 +171,8 @@ std::string samples(const Runs& runs) {
   }
   if (html.empty()) return "";
   return section("Samples",
-                 "Each row: a test example, what the network was given of it, and what it makes of "
-                 "that for several draws of the hidden units.",
+                 "Each row: a test example, what the network was given of it (where that is a "
+                 "picture), and what it makes of that for several draws of the hidden units.",
                  fmt::format("<div class=\"figures\">\n{}</div>\n", html));
 }
 
