@@ -37,7 +37,7 @@ TEST_F(Looking, InfoShowsNetworkStateHistoryAndConfig) {
   for (const char* text :
        {"392-20s-10s-392 bernoulli", "parameters   12382", "layer1.W_s   392 x 20",
         "step 8, epoch 2 of 2", "seeds        77 of weights", "tiles        ", "valid NLL",
-        "test_nll", "(default 1)", "session"}) {
+        "\ntest         NLL ", "(default 1)", "session"}) {
     EXPECT_THAT(info.out, HasSubstr(text));
   }
   // A row an epoch, with the figures of metrics.jsonl.

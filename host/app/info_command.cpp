@@ -8,9 +8,9 @@
 #include "host/app/command_line.hpp"
 #include "host/app/commands.hpp"
 #include "host/app/progress.hpp"
+#include "host/app/test_figures.hpp"
 #include "host/io/metrics.hpp"
 #include "host/io/run_directory.hpp"
-#include "host/io/utf8.hpp"
 
 namespace sfnn {
 namespace {
@@ -74,14 +74,6 @@ void print_epochs(const std::vector<MetricsLine>& lines) {
   }
 }
 
-// The figures of the test, which the last epoch has.
-void print_test(const MetricsLine& line) {
-  for (const auto& [key, value] : line.items()) {
-    if (key.starts_with("test_") && is_printable_utf8(key) && value.is_number())
-      fmt::print("{:<12} {}\n", key, value.dump());
-  }
-}
-
 // The run that a directory is, or that a checkpoint lies in.
 std::optional<RunDirectory> run_of(const fs::path& path) {
   RunDirectory run(fs::is_directory(path) ? path : fs::absolute(path).parent_path().parent_path());
@@ -96,7 +88,8 @@ void print_history(const RunDirectory& run, const TrainState& state) {
   });
   if (!lines.empty()) {
     print_epochs(lines);
-    print_test(lines.back());
+    if (const auto test = test_in(lines.back()))
+      fmt::print("test         {}\n", test_figures(*test));
   }
   for (const MetricsLine& session : read_metrics(run.sessions(), warn))
     fmt::print("session      {}\n", session.dump());
@@ -112,7 +105,9 @@ int run_info(const InfoCommand& command) {
   const auto standard = key_texts(defaults), used = key_texts(checkpoint.config);
   for (std::size_t k = 0; k < used.size(); ++k) {
     fmt::print("  {:<22} {}{}\n", used[k].first, used[k].second,
-               used[k] == standard[k] ? "" : fmt::format("  (default {})", standard[k].second));
+               used[k] == standard[k] || standard[k].second.empty()
+                   ? ""
+                   : fmt::format("  (default {})", standard[k].second));
   }
   return kDone;
 }

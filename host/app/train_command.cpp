@@ -8,6 +8,7 @@
 #include "host/app/commands.hpp"
 #include "host/app/rate_search.hpp"
 #include "host/app/signals.hpp"
+#include "host/app/test_figures.hpp"
 #include "host/app/training_run.hpp"
 #include "host/backend/error.hpp"
 #include "host/io/metrics.hpp"
@@ -169,14 +170,6 @@ std::vector<std::string> product_lines(const NetworkSpec& spec, Trainer& trainer
   return lines;
 }
 
-void print_test(const Evaluation& test) {
-  fmt::print("test NLL {:.3f} (M = {})", test.nll, test.particles);
-  if (test.error) fmt::print(", error {:.2f} %", 100 * *test.error);
-  if (test.criterion_sse) fmt::print(", criterion SSE {:.3f}", *test.criterion_sse);
-  if (test.mean_sse) fmt::print(", SSE of the mean {:.3f}", *test.mean_sse);
-  fmt::print("\n");
-}
-
 // Is the last checkpoint of the directory's run there? Then its figures are shown; nothing is left
 // to do, and the data need not be at hand.
 bool is_finished(const TrainCommand& command, Config config, const RunDirectory& directory,
@@ -190,19 +183,8 @@ bool is_finished(const TrainCommand& command, Config config, const RunDirectory&
   progress.say(fmt::format("{} is finished: {} epochs in {}", directory.path().string(),
                            saved->state.epoch, duration(saved->state.seconds)));
   const auto lines = read_metrics(directory.metrics(), warn);
-  const MetricsLine last = lines.empty() ? MetricsLine::object() : lines.back();
-  const auto number = [&](const char* key) -> std::optional<double> {
-    const auto found = last.find(key);
-    return found != last.end() && found->is_number() ? std::optional(found->get<double>())
-                                                     : std::nullopt;
-  };
-  if (const auto nll = number("test_nll"); nll && !command.quiet) {
-    print_test({.particles = std::int64_t(number("test_particles").value_or(0)),
-                .nll = *nll,
-                .error = number("test_error"),
-                .criterion_sse = number("test_criterion_sse"),
-                .mean_sse = number("test_mean_sse")});
-  }
+  const auto test = lines.empty() ? std::nullopt : test_in(lines.back());
+  if (test) progress.say("test " + test_figures(*test));
   return true;
 }
 
@@ -255,7 +237,7 @@ int run_train(TrainCommand command) {
                              resume_command(command, directory)));
     return kStopped;
   }
-  if (!command.quiet) print_test(*run.test());
+  progress.say("test " + test_figures(*run.test()));
   return kDone;
 }
 

@@ -7,6 +7,7 @@
 #include "host/app/pictures.hpp"
 #include "host/app/session.hpp"
 #include "host/app/signals.hpp"
+#include "host/app/test_figures.hpp"
 #include "host/backend/error.hpp"
 #include "host/io/metrics.hpp"
 #include "host/train/activity.hpp"
@@ -242,11 +243,7 @@ void TrainingRun::end_epoch() {
   if (valid_ && valid_->error) line["valid_error"] = *valid_->error;
   if (last) {
     test_ = evaluate_on(data_.test);
-    line["test_nll"] = test_->nll;
-    if (test_->error) line["test_error"] = *test_->error;
-    if (test_->criterion_sse) line["test_criterion_sse"] = *test_->criterion_sse;
-    if (test_->mean_sse) line["test_mean_sse"] = *test_->mean_sse;
-    line["test_particles"] = test_->particles;
+    add_test(line, *test_);
   }
   if (const auto signs = warnings(means); !signs.empty()) line["warnings"] = signs;
   line["seconds"] = seconds();

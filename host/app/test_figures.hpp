@@ -1,0 +1,17 @@
+// The figures of a run's test: as a line for people, and in the last epoch's line of metrics.jsonl.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "host/io/metrics.hpp"
+#include "host/train/evaluate.hpp"
+
+namespace sfnn {
+
+std::string test_figures(const Evaluation&);  // "NLL 55.330 (M = 100), error 2.15 %"
+
+void add_test(MetricsLine&, const Evaluation&);
+std::optional<Evaluation> test_in(const MetricsLine&);  // what add_test wrote, where it did
+
+}  // namespace sfnn
