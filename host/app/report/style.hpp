@@ -49,7 +49,7 @@ tr>:first-child{padding-left:8px}
 thead .number{white-space:normal;vertical-align:bottom}
 .whole{white-space:nowrap}
 .best{font-weight:700}
-img{display:block;max-width:100%;height:auto;image-rendering:pixelated}
+img{display:block;max-width:100%;height:auto}
 details{margin-top:14px}summary{cursor:pointer;color:var(--soft)}
 @media screen and (max-width:600px){body{padding:20px 12px 48px}figure,.card{padding:12px}
 svg.chart{min-width:0;font-size:15px}}
