@@ -111,6 +111,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadFile{"UnknownType", idx_header({3, 1, 2}, 0x00) + kSixPixels, 3, "type 0x00"},
         BadFile{"WrongRank", idx_header({6}) + kSixPixels, 3, "has 1 dimensions where 3"},
         BadFile{"RankZero", idx_header({}) + "x", 3, "has 0 dimensions where 3"},
+        BadFile{"RankOfFourDozen", Bytes("\0\0\x08\x30", 4) + Bytes(200, 1), kAnyRank,
+                "has 48 dimensions, and at most 8"},
         BadFile{"ZeroCount", idx_header({0, 28, 28}), 3, "dimension 1 of 3 is zero"},
         BadFile{"ZeroWidth", idx_header({5, 28, 0}), 3, "dimension 3 of 3 is zero"},
         BadFile{"ProductOverflows64Bits",  // 2^22 * 2^21 * 2^21 = 2^64, which wraps to 0

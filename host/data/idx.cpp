@@ -16,6 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int kMaxRank = 8;  // the format has room for 255, and nobody has data of more than these
 constexpr std::int64_t kMaxDim = std::numeric_limits<std::int32_t>::max();  // signed in the format
 
 std::int64_t bytes_of_type(int type, const ByteReader& in) {
@@ -78,6 +79,8 @@ IdxArray parse_idx(std::istream& stream, const std::string& name, std::size_t ra
   if (rank != kAnyRank && magic[3] != rank)
     in.fail(fmt::format("has {} dimensions where {} are needed", int(magic[3]), rank));
   if (magic[3] == 0) in.fail("has no dimensions");
+  if (magic[3] > kMaxRank)
+    in.fail(fmt::format("has {} dimensions, and at most {} are read", int(magic[3]), kMaxRank));
   array.dims = read_dims(in, magic[3]);
 
   const std::uint64_t size = values_size(in, array);
