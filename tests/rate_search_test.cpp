@@ -85,6 +85,61 @@ TEST_F(Program, ASearchGoesOnFromItsDirectoryAlone) {
   }
 }
 
+// A search's files are read as any that others made: what no search has written is refused.
+TEST_F(Program, AnEditedSearchIsRefused) {
+  const std::string command = "train " + small_ + kOptions + "--search-lr 0.03:0.1 --out here";
+  ASSERT_EQ(run(command).code, 0);
+  const auto options = read_metrics(directory_ / "here/search.json").at(0);
+  const auto trials = read_metrics(directory_ / "here/search.jsonl");
+  ASSERT_EQ(trials.size(), 2u);
+  const auto refused = [&](MetricsLine search, MetricsLine trial) {
+    fs::remove_all(directory_ / "edited");
+    fs::create_directories(directory_ / "edited");
+    append_metrics(directory_ / "edited/search.json", search);
+    append_metrics(directory_ / "edited/search.jsonl", trial);
+    append_metrics(directory_ / "edited/search.jsonl", trials[1]);
+    const Result result = run("train --resume --out edited");
+    EXPECT_EQ(result.out.find("json.exception"), std::string::npos) << result.out;
+    return result.code == 1 && result.out.find(": remove it") != std::string::npos;
+  };
+  EXPECT_FALSE(refused(options, trials[0]));
+  const auto list = [](std::initializer_list<MetricsLine> items) {
+    MetricsLine array = MetricsLine::array();
+    for (const MetricsLine& item : items) array.push_back(item);
+    return array;
+  };
+  const MetricsLine none = list({}), text = "text", null;
+  const std::pair<const char*, std::vector<MetricsLine>> bad_options[] = {
+      {"epochs", {-1, 4'000'000'000'000'000'000, 1e300, 0.5, text, null}},
+      {"low", {text, null, none}},
+      {"high", {text, null, none}},
+      {"config", {5, null, none}}};
+  for (const auto& [key, values] : bad_options) {
+    for (const MetricsLine& value : values) {
+      MetricsLine edited = options;
+      edited[key] = value;
+      EXPECT_TRUE(refused(edited, trials[0])) << edited;
+    }
+  }
+  const std::pair<const char*, std::vector<MetricsLine>> bad_trials[] = {
+      {"valid_nll",
+       {none, list({100.0}), list({100.0, nullptr}), list({100.0, text}), list({1, 2, 3}), text,
+        null}},
+      {"learning_rate", {text, null}},
+      {"end", {text, null, 5}}};
+  for (const auto& [key, values] : bad_trials) {
+    for (const MetricsLine& value : values) {
+      MetricsLine edited = trials[0];
+      edited["end"] = "finished";
+      edited[key] = value;
+      EXPECT_TRUE(refused(options, edited)) << edited;
+    }
+  }
+  MetricsLine of_another = trials[0];
+  of_another["config"] = 5;
+  EXPECT_FALSE(refused(options, of_another)) << "it does not count";
+}
+
 TEST_F(Program, ASearchThatCannotBeIsRefused) {
   struct {
     const char *arguments, *says;

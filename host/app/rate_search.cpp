@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 
@@ -18,6 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr double kWanted = 0.5;      // share of the best run's gain below which a run is given up
 constexpr std::size_t kTrusted = 2;  // epochs after which that is asked
+constexpr std::array<std::string_view, 3> kEnds = {"finished", "hopeless", "not finite"};
 
 double number(std::string_view text) {
   double value = 0;
@@ -50,19 +52,38 @@ void save_search(const RunDirectory& directory, const RateSearch& search) {
   write_file_atomically(directory.search_options(), line.dump() + '\n');
 }
 
+// A trial that `run` below could have made, of `epochs` epochs at most; none: anything else.
+std::optional<RateTrial> to_trial(const MetricsLine& line, std::int64_t epochs) {
+  const auto rate = line.find("learning_rate"), end = line.find("end"),
+             nlls = line.find("valid_nll");
+  if (rate == line.end() || !rate->is_number() || end == line.end() || !end->is_string() ||
+      nlls == line.end() || !nlls->is_array() || nlls->empty())
+    return std::nullopt;
+  RateTrial trial{.rate = rate->get<double>(), .end = end->get<std::string>()};
+  for (const MetricsLine& nll : *nlls) {
+    if (!nll.is_number() && !nll.is_null()) return std::nullopt;
+    trial.valid_nll.push_back(nll.is_null() ? NAN : nll.get<double>());
+  }
+  const auto done = std::int64_t(trial.valid_nll.size());
+  const bool bad = std::ranges::any_of(trial.valid_nll, [](double v) { return !std::isfinite(v); });
+  const bool whole = trial.end == "finished" ? done == epochs && !bad : done <= epochs;
+  return whole && std::ranges::find(kEnds, trial.end) != kEnds.end() ? std::optional(trial)
+                                                                     : std::nullopt;
+}
+
 // Trials of another config do not count, and go.
-std::vector<RateTrial> known_trials(const fs::path& path, const std::string& key) {
+std::vector<RateTrial> known_trials(const fs::path& path, const std::string& key,
+                                    std::int64_t epochs) {
   std::vector<MetricsLine> lines = read_metrics(path);
-  std::erase_if(lines, [&](const MetricsLine& line) { return line.value("config", "") != key; });
+  std::erase_if(lines, [&](const MetricsLine& line) {
+    const auto config = line.find("config");
+    return config == line.end() || *config != key;
+  });
   std::vector<RateTrial> trials;
-  try {
-    for (const MetricsLine& line : lines) {
-      trials.push_back({.rate = line.at("learning_rate"), .end = line.at("end")});
-      for (const MetricsLine& nll : line.at("valid_nll"))
-        trials.back().valid_nll.push_back(nll.is_null() ? NAN : nll.get<double>());
-    }
-  } catch (const nlohmann::json::exception&) {
-    throw DataError(fmt::format("{}: not a list of trials: remove it", path.string()));
+  for (const MetricsLine& line : lines) {
+    const auto trial = to_trial(line, epochs);
+    if (!trial) throw DataError(fmt::format("{}: not a list of trials: remove it", path.string()));
+    trials.push_back(*trial);
   }
   if (fs::exists(path)) rewrite_metrics(path, lines);
   return trials;
@@ -180,13 +201,21 @@ std::optional<SavedSearch> saved_search(const RunDirectory& directory) {
   const fs::path path = directory.search_options();
   const std::vector<MetricsLine> lines = read_metrics(path);
   if (lines.empty()) return std::nullopt;
-  try {
-    return SavedSearch{from_toml(lines[0].at("config").get<std::string>(), path.string()),
-                       {lines[0].at("low"), lines[0].at("high")},
-                       lines[0].at("epochs")};
-  } catch (const nlohmann::json::exception&) {
-    throw DataError(fmt::format("{}: not a search: remove it", path.string()));
-  }
+  const auto value = [&](const char* key, auto is_right) {
+    const auto found = lines[0].find(key);
+    if (found == lines[0].end() || !is_right(*found))
+      throw DataError(fmt::format("{}: not a search: remove it", path.string()));
+    return *found;
+  };
+  const auto is_number = [](const MetricsLine& item) { return item.is_number(); };
+  const auto is_count = [](const MetricsLine& item) {
+    return item.is_number_unsigned() && item.get<std::uint64_t>() <= kMaxSearchEpochs;
+  };
+  const auto is_text = [](const MetricsLine& item) { return item.is_string(); };
+  return SavedSearch{
+      from_toml(value("config", is_text).get<std::string>(), path.string()),
+      {value("low", is_number).get<double>(), value("high", is_number).get<double>()},
+      value("epochs", is_count).get<std::int64_t>()};
 }
 
 std::optional<double> search_rate(Backend& backend, const MachineOptions& machine,
@@ -204,7 +233,7 @@ std::optional<double> search_rate(Backend& backend, const MachineOptions& machin
   const fs::path file = directory.search();
   directory.lock();
   save_search(directory, search);
-  std::vector<RateTrial> trials = known_trials(file, key_of(config));
+  std::vector<RateTrial> trials = known_trials(file, key_of(config), config.train.epochs);
   Trials runs(backend, machine, data, config);
 
   search.say(fmt::format("learning rates on {} validation examples, {} epochs each:",

@@ -30,6 +30,8 @@ struct RateTrial {
   std::string end;                // "finished", "hopeless" or "not finite"
 };
 
+constexpr std::int64_t kMaxSearchEpochs = 1'000'000;
+
 struct RateSearch {
   Config config;  // of the run to come; its own rate does not matter
   RateRange range;
@@ -40,8 +42,8 @@ struct RateSearch {
 };
 
 // What a search was asked to do, kept in the run directory's search.json from its beginning, so
-// that
-// --resume needs nothing else. None: there was no search, or not by this program.
+// that --resume needs nothing else. None: there was no search. Throws DataError, or ConfigError for
+// its config, where the file holds anything else.
 struct SavedSearch {
   Config config;
   RateRange range;
@@ -51,7 +53,8 @@ std::optional<SavedSearch> saved_search(const RunDirectory&);
 
 // The best rate; none: stopped. Trials are kept in the run directory's search.jsonl as they end,
 // and one found there is not repeated. Throws ConfigError where there is nothing to validate on,
-// Error where no rate of the grid trains.
+// DataError where search.jsonl holds a trial that no search has made, Error where no rate of the
+// grid trains.
 std::optional<double> search_rate(Backend&, const MachineOptions&, const DataSet&,
                                   const RateSearch&, RunDirectory&);
 

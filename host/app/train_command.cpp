@@ -260,7 +260,7 @@ void add_train_command(CLI::App& app, int& code) {
       ->type_name("LOW:HIGH");
   sub->add_option("--search-epochs", command->search_epochs,
                   "Epochs of each rate tried; 0: a fifth of train.epochs, at least 2")
-      ->check(from_to(0, 1000000))
+      ->check(from_to(0, kMaxSearchEpochs))
       ->capture_default_str();
   sub->add_option("--on-save-error", command->machine.on_save_error,
                   "Where a checkpoint cannot be written (a full disk): stop, or continue and try "
