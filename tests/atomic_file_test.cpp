@@ -9,6 +9,7 @@
 
 #include <csignal>
 #include <functional>
+#include <vector>
 
 #include "host/backend/error.hpp"
 #include "tests/support/temporary_directory.hpp"
@@ -91,12 +92,29 @@ TEST_F(AtomicFile, OverwritesWhatAKilledProcessLeft) {
   EXPECT_TRUE(only_holds("weights"));
 }
 
-TEST_F(AtomicFile, FollowsNoLinkInPlaceOfTheTemporary) {
-  const fs::path precious = directory_.path() / "precious";
+// In a directory that others made, the temporary's name may be anything.
+TEST_F(AtomicFile, OpensNothingInPlaceOfTheTemporary) {
+  const fs::path precious = directory_.path() / "precious", temporary = file_.string() + ".tmp";
   write_file_atomically(precious, "mine");
-  fs::create_symlink(precious, directory_.path() / "weights.tmp");
-  EXPECT_THROW(write_file_atomically(file_, "new"), Error);
-  EXPECT_EQ(content(precious), "mine");
+  for (const auto& put : std::vector<std::function<void()>>{
+           [&] { fs::create_symlink(precious, temporary); },
+           [&] { fs::create_hard_link(precious, temporary); },
+           [&] { ASSERT_EQ(::mkfifo(temporary.c_str(), 0666), 0); }}) {
+    put();
+    write_file_atomically(file_, "new");
+    EXPECT_EQ(content(precious), "mine");
+    EXPECT_EQ(content(file_), "new");
+    EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(file_)));
+    EXPECT_FALSE(fs::exists(fs::symlink_status(temporary)));
+    fs::remove(file_);
+  }
+  fs::create_directories(temporary);
+  EXPECT_THROW(write_file_atomically(file_, "new"), SaveError);
+}
+
+TEST_F(AtomicFile, ReadingDoesNotWaitForAPipe) {
+  ASSERT_EQ(::mkfifo(file_.c_str(), 0666), 0);
+  EXPECT_THROW(content(file_), DataError);
 }
 
 // RLIMIT_FSIZE stands for the full disk: the write stops half-way with an error.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "host/backend/error.hpp"
 #include "host/io/atomic_file.hpp"
@@ -38,6 +39,12 @@ TEST_F(Metrics, AppendingFollowsNoLink) {
   std::filesystem::create_symlink(precious, file_);
   EXPECT_THROW(append_metrics(file_, first_), SaveError);
   EXPECT_EQ(read_file(precious, 10), "mine");
+}
+
+TEST_F(Metrics, APipeKeepsNothing) {
+  ASSERT_EQ(::mkfifo(file_.c_str(), 0666), 0);
+  EXPECT_THROW(append_metrics(file_, first_), SaveError);
+  EXPECT_THROW(read_metrics(file_), DataError);
 }
 
 TEST_F(Metrics, NoFileMeansNoLines) { EXPECT_THAT(read_metrics(file_), IsEmpty()); }

@@ -52,7 +52,9 @@ void write_file_atomically(const fs::path& path, std::string_view bytes) {
   fs::path temporary_path = path;
   temporary_path += ".tmp";
 
-  FileDescriptor file(temporary_path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
+  // Whatever has its name, half a file, a link or a pipe, is not opened but replaced.
+  ::unlink(temporary_path.c_str());
+  FileDescriptor file(temporary_path, O_WRONLY | O_CREAT | O_EXCL);
   if (!file.is_open()) fail("be written");
   Temporary temporary(temporary_path);
   if (!write_all(file.get(), bytes)) fail("be written");

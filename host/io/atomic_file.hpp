@@ -10,12 +10,13 @@
 namespace sfnn {
 
 // Writes `path`.tmp in the same directory, syncs it, renames it over `path` and syncs the
-// directory. On failure throws SaveError with the system's reason; `path` is then as it was and the
-// temporary is gone. One that a killed process left behind is overwritten by the next write, so
-// writers of one path must be kept apart.
+// directory. On failure throws SaveError with the system's reason; `path` is then as it was (or,
+// where the directory alone could not be synced, new) and the temporary is gone. One that a killed
+// process left behind is removed by the next write, so writers of one path must be kept apart.
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
 
-// Throws DataError, also for a file of more than max_bytes, before memory is taken for it.
+// Throws DataError, also for a file of more than max_bytes, before memory is taken for it, and for
+// what is no file: a pipe is not waited for.
 std::string read_file(const std::filesystem::path& path, std::size_t max_bytes);
 
 }  // namespace sfnn

@@ -1,6 +1,7 @@
 #include "host/io/metrics.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <string>
@@ -38,9 +39,12 @@ void append_metrics(const fs::path& path, const MetricsLine& line) {
   const auto fail = [&](const std::string& why) {
     throw SaveError(fmt::format("{}: cannot be written: {}", path.string(), why));
   };
-  // A link in a directory that others made is not followed.
+  // A link in a directory that others made is not followed, and a pipe keeps nothing.
   const FileDescriptor file(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW);
-  if (!file.is_open()) fail(std::generic_category().message(errno));
+  struct stat facts {};
+  if (!file.is_open() || ::fstat(file.get(), &facts) != 0)
+    fail(std::generic_category().message(errno));
+  if (!S_ISREG(facts.st_mode)) fail("not a regular file");
   cut_torn_line(path, file);
   const std::string text = line.dump() + '\n';
   const ssize_t count = ::write(file.get(), text.data(), text.size());
