@@ -93,6 +93,28 @@ TEST_F(RunDirectoryTest, RemovesNothingThatItDidNotWrite) {
   EXPECT_EQ(newest_step(), 40);
 }
 
+// Without a config they are no run's, and a new one would remove or replace them.
+TEST_F(RunDirectoryTest, ANewRunLeavesTheFilesOfAnotherAlone) {
+  for (const char* name :
+       {"checkpoints/step-00000001.safetensors", "checkpoints/best.safetensors",
+        "checkpoints/latest", "metrics.jsonl", "sessions.jsonl", "samples.png", "report.html"}) {
+    const fs::path file = path_ / name;
+    fs::create_directories(file.parent_path());
+    std::ofstream(file) << "mine";
+    try {
+      run_.create({});
+      ADD_FAILURE() << name;
+    } catch (const ConfigError& error) {
+      EXPECT_THAT(error.what(), AllOf(HasSubstr(file.string()), HasSubstr("another --out")));
+    }
+    EXPECT_FALSE(run_.holds_run()) << name;
+    EXPECT_EQ(read_file(file, 10), "mine");
+    fs::remove(file);
+  }
+  run_.create({});
+  EXPECT_TRUE(run_.holds_run());
+}
+
 // A run that went on from the checkpoint before a damaged one keeps as many whole ones as ever.
 TEST_F(RunDirectoryTest, ADamagedLaterCheckpointDoesNotCount) {
   for (std::int64_t step : {10, 20}) run_.save(at_step(step));

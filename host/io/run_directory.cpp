@@ -60,7 +60,22 @@ void RunDirectory::create(const Config& config) {
         "{} holds a run of this config already: continue it with --resume, or choose another --out",
         path_.string()));
   }
+  require_nothing_in_the_way();
   write_file_atomically(path_ / "config.toml", to_toml(config));
+}
+
+// A run's config is written before all else: what lies there without one is somebody else's, and
+// would be replaced or, as an old checkpoint, removed.
+void RunDirectory::require_nothing_in_the_way() const {
+  std::vector<fs::path> files = steps();
+  for (const fs::path& file :
+       {best(), checkpoints() / "latest", metrics(), sessions(), report(), samples()}) {
+    const fs::file_type type = fs::symlink_status(file).type();
+    if (type != fs::file_type::not_found && type != fs::file_type::directory) files.push_back(file);
+  }
+  if (files.empty()) return;
+  throw ConfigError(fmt::format("{} exists and belongs to no run of {}: choose another --out",
+                                files.front().string(), path_.string()));
 }
 
 void RunDirectory::require_same(const Config& other) const {

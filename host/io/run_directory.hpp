@@ -41,7 +41,7 @@ class RunDirectory {
   // ConfigError where another process trains there. What writes to the directory locks it first.
   void lock();
   // Locks the directory for a new run and leaves its config, or throws ConfigError: it holds a run
-  // already, of this config or another.
+  // already, of this config or another, or files that this one would take for its own.
   void create(const Config&);
   // Throws ConfigError, with the differences, where the directory's config is not this one.
   void require_same(const Config&) const;
@@ -59,6 +59,7 @@ class RunDirectory {
   std::vector<std::filesystem::path> steps() const;  // all that are kept, newest first
 
  private:
+  void require_nothing_in_the_way() const;
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
   struct StepFile {
     std::int64_t step;
