@@ -324,6 +324,23 @@ TEST_F(NotFinite, AQuickLookSeesABadWeightAStepLater) {
   EXPECT_EQ(trainer.not_finite(), "step 4: no longer finite: C_hat; the weight of c");
 }
 
+// An infinite bias saturates its unit and leaves C_hat as it is: the steps since the weights were
+// last looked at are named, not the one at which they happened to be looked at again.
+TEST_F(NotFinite, AWeightThatNoQuickLookSeesIsDatedByThoroughOnes) {
+  Trainer trainer(*backend_, spec_, {.particles = 3, .batch = 10, .learning_rate = 0.1}, data_);
+  TrainerState state = train(trainer, 2);
+  for (const ParamSlot& slot : ParamLayout(spec_).slots()) {
+    if (slot.name == "layer2.b_s") state.velocity[slot.offset] = kInf;
+  }
+  trainer.restore(state);
+  while (trainer.step() < 6) {
+    trainer.train_step();
+    EXPECT_EQ(trainer.not_finite(), std::nullopt);
+  }
+  EXPECT_EQ(trainer.not_finite(/*thorough=*/true),
+            "step 3 to 6: no longer finite: the weight of layer2.b_s");
+}
+
 TEST_F(NotFinite, LateLooksSaySo) {
   Trainer trainer(*backend_, spec_, {.particles = 3, .batch = 10, .learning_rate = 1e30}, data_);
   train(trainer, 7);

@@ -152,6 +152,14 @@ TEST_F(Trust, NumbersThatAreNotFiniteStopTheRunAndAreNeverSaved) {
   EXPECT_THAT(weights.out,
               testing::ContainsRegex("step 1: no longer finite: .*weight.*layer1.W_s"));
   EXPECT_FALSE(fs::exists(directory_ / "weights/checkpoints/latest"));
+
+  // In an epoch's last step: before it is validated, tested or written of.
+  const Result epoch = run("train " + small_ +
+                           "--set train.batch=400 --set train.warmup_epochs=0 --set "
+                           "train.learning_rate=1e39 --out epoch");
+  EXPECT_EQ(epoch.code, 1) << epoch.out;
+  EXPECT_THAT(epoch.out, testing::ContainsRegex("step 1: no longer finite: .*weight.*layer1.W_s"));
+  EXPECT_FALSE(fs::exists(directory_ / "epoch/metrics.jsonl"));
 }
 
 TEST_F(Trust, UnitsThatAreNoLongerRandomAreReported) {

@@ -221,6 +221,7 @@ std::vector<std::string> TrainingRun::warnings(const Trainer::EpochMeans& means)
 }
 
 void TrainingRun::end_epoch() {
+  require_finite(/*thorough=*/true);  // names the tensors, which an evaluation could not
   const Trainer::EpochMeans means = trainer_.epoch_means();
   const std::int64_t epoch = trainer_.step() / trainer_.steps_per_epoch();
   const bool last = trainer_.step() == trainer_.total_steps();

@@ -148,6 +148,7 @@ std::optional<std::string> Trainer::not_finite(bool thorough) {
       thorough || !sound ? download(backend_, params_) : std::vector<float>();
   if (sound && all_finite(params)) {
     sound_step_ = step_;
+    if (thorough) sound_weights_step_ = step_;
     return std::nullopt;
   }
   return name_not_finite(sound, params);
@@ -175,9 +176,10 @@ std::string Trainer::name_not_finite(bool C_hat_is_finite, std::span<const float
   }
   add("gradient", not_finite_tensors(param_layout_, gradient));
   add("weight", not_finite_tensors(param_layout_, params));
-  const std::string when = step_ - sound_step_ <= 1
-                               ? fmt::format("step {}", step_)
-                               : fmt::format("step {} to {}", sound_step_ + 1, step_);
+  // Weights that C_hat does not show were last known to be good when they were looked at.
+  const std::int64_t sound = C_hat_is_finite ? sound_weights_step_ : sound_step_;
+  const std::string when = step_ - sound <= 1 ? fmt::format("step {}", step_)
+                                              : fmt::format("step {} to {}", sound + 1, step_);
   return fmt::format("{}: no longer finite: {}", when, fmt::join(found, "; "));
 }
 
@@ -203,7 +205,7 @@ void Trainer::restore(const TrainerState& state) {
   upload(backend_, state.baseline, baseline_);
   const double sums[2] = {state.C_hat_sum, state.ess_sum};
   backend_.upload(std::as_bytes(std::span(sums)), sums_.data());
-  step_ = sound_step_ = state.step;
+  step_ = sound_step_ = sound_weights_step_ = state.step;
   if (step_ % plan_.steps_per_epoch != 0) begin_epoch();
 }
 

@@ -46,8 +46,8 @@ class Trainer {
   EpochMeans epoch_means();  // over the examples since the epoch began; waits for the device
 
   // What is NaN or infinite, by step and tensor, in words; nothing while all is well. Waits for the
-  // device. Looks at C_hat, which a bad weight spoils in the next step, and at the weights only if
-  // `thorough` or to name them once C_hat has gone bad.
+  // device. Looks at C_hat, which a bad weight spoils in the next step (unless it only saturates a
+  // unit), and at the weights only if `thorough` or to name them once C_hat has gone bad.
   std::optional<std::string> not_finite(bool thorough = false);
 
   const float* params() const { return params_.floats(); }  // in the backend's memory
@@ -77,7 +77,8 @@ class Trainer {
   std::unique_ptr<StepRunner> runner_;
   Buffer params_, velocity_, baseline_, parts_, C_hat_, ess_, sums_, order_;
   std::int64_t step_ = 0;
-  std::int64_t sound_step_ = 0;  // the last after which not_finite() found nothing
+  // The last after which not_finite() found nothing: in C_hat, and in the weights.
+  std::int64_t sound_step_ = 0, sound_weights_step_ = 0;
 };
 
 }  // namespace sfnn
