@@ -56,6 +56,17 @@ TEST_F(Trust, ARunWithoutACheckpointStartsItsMetricsAnew) {
   EXPECT_EQ(read_metrics(directory_ / "here/metrics.jsonl").size(), 2u);
 }
 
+// Killed as its last checkpoint was written: with it, resuming has nothing left to do.
+TEST_F(Trust, ARunWithItsLastCheckpointHasItsSamples) {
+  fs::create_directories(directory_ / "here/checkpoints/step-00000008.safetensors/occupied");
+  ASSERT_EQ(run("train " + small_ + "--set train.epochs=2 --out here").code, 1);
+  EXPECT_TRUE(fs::exists(directory_ / "here/samples.png"));
+  fs::remove_all(directory_ / "here/checkpoints/step-00000008.safetensors");
+  ASSERT_EQ(run("train --resume --out here").code, 0);
+  ASSERT_EQ(run("train " + small_ + "--set train.epochs=0 --out untrained").code, 0);
+  EXPECT_TRUE(fs::exists(directory_ / "untrained/samples.png"));
+}
+
 // --- files that cannot be written --------------------------------------------------------------
 
 // ulimit -f stands for a full disk: a write that would make a file too large fails.

@@ -250,6 +250,7 @@ void TrainingRun::end_epoch() {
   line["seconds"] = seconds();
   unsaved_lines_.push_back(std::move(line));
   try_to_write([&] { append_lines(); });
+  if (last) draw_samples();  // the last checkpoint says that all is done
   if (last || epoch % config_.train.save_every == 0) try_to_write([&] { save(); });
   show_progress(/*epoch_done=*/true);
 }
@@ -260,14 +261,17 @@ void TrainingRun::finish() {
     if (saved_step_ < trainer_.step()) save();
     append_lines();
   });
-  if (!test_)
-    test_ = evaluate_on(data_.test);  // no epoch was asked for, or the run had ended before
-  if (can_show(data_)) {
-    try_to_write([&] {
-      write_png(directory_.samples(),
-                sample_picture(backend_, test_spec_, trainer_.params(), data_, config_.seed, {}));
-    });
-  }
+  if (test_) return;
+  test_ = evaluate_on(data_.test);  // no epoch was asked for, or the run had ended before
+  draw_samples();
+}
+
+void TrainingRun::draw_samples() {
+  if (!can_show(data_)) return;
+  try_to_write([&] {
+    write_png(directory_.samples(),
+              sample_picture(backend_, test_spec_, trainer_.params(), data_, config_.seed, {}));
+  });
 }
 
 }  // namespace sfnn

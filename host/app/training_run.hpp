@@ -43,6 +43,7 @@ class TrainingRun {
   void restore(const Checkpoint&);
   void end_epoch();
   void finish();
+  void draw_samples();
   void show_progress(bool epoch_done);
   void require_finite(bool thorough);
   // Of the epoch that has ended; each is said when it first appears.
