@@ -56,6 +56,18 @@ TEST_F(Trust, ARunWithoutACheckpointStartsItsMetricsAnew) {
   EXPECT_EQ(read_metrics(directory_ / "here/metrics.jsonl").size(), 2u);
 }
 
+TEST_F(Trust, ADamagedCheckpointIsNamedEvenToTheQuiet) {
+  ASSERT_EQ(run("train " + small_ + "--set train.epochs=2 --out here").code, 0);
+  const auto params = newest("here").params;
+  const std::string damaged = step_files("here").back();
+  fs::resize_file(directory_ / "here/checkpoints" / damaged, 1000);
+  const Result resumed = run("train --resume --quiet --out here");
+  EXPECT_EQ(resumed.code, 0) << resumed.out;
+  EXPECT_THAT(resumed.out, testing::HasSubstr(damaged + ": not a sound safetensors file"));
+  EXPECT_THAT(resumed.out, testing::HasSubstr("passed over for the checkpoint before it"));
+  EXPECT_EQ(newest("here").params, params);
+}
+
 // Killed as its last checkpoint was written: with it, resuming has nothing left to do.
 TEST_F(Trust, ARunWithItsLastCheckpointHasItsSamples) {
   fs::create_directories(directory_ / "here/checkpoints/step-00000008.safetensors/occupied");

@@ -42,11 +42,11 @@ TrainingRun::TrainingRun(Backend& backend, const Config& config, const MachineOp
 void TrainingRun::start() { trainer_.set_params(starting_weights(config_, spec_)); }
 
 void TrainingRun::resume() {
-  const auto saved = directory_.newest([&](const std::string& line) { progress_.say(line); });
+  const auto warn = [&](const std::string& line) { progress_.warn(line); };  // --quiet or not
+  const auto saved = directory_.newest(warn);
   saved ? restore(*saved) : start();
   // Epochs that the checkpoint does not know of will be trained, and reported, again.
-  std::vector<MetricsLine> lines =
-      read_metrics(directory_.metrics(), [&](const std::string& line) { progress_.say(line); });
+  std::vector<MetricsLine> lines = read_metrics(directory_.metrics(), warn);
   std::erase_if(lines, [&](const MetricsLine& line) {
     return line.value("epoch", std::int64_t(0)) > state_.epoch;
   });
