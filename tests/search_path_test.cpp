@@ -120,5 +120,13 @@ TEST(SearchPath, NamesThatLeaveTheFoldersAreKnown) {
   EXPECT_FALSE(lies_in_data_roots("", "../../../../../../../../../../x"));
 }
 
+// "../here/x" from a folder that is called "here" comes back to it, and from another does not.
+TEST(SearchPath, ANameThatLeavesOneOfTheFoldersIsKnown) {
+  const Places places;
+  const auto here = std::filesystem::current_path().filename();
+  EXPECT_FALSE(lies_in_data_roots("", std::filesystem::path("..") / here / "x"));
+  EXPECT_TRUE(lies_in_data_roots("", std::filesystem::current_path() / "x"));
+}
+
 }  // namespace
 }  // namespace sfnn::test

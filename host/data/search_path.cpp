@@ -48,11 +48,15 @@ std::vector<fs::path> data_roots(const std::string& root) {
 }
 
 bool lies_in_data_roots(const std::string& root, const fs::path& name) {
-  return std::ranges::any_of(data_roots(root), [&](const fs::path& place) {
+  const auto inside = [&](const fs::path& place) {
     const fs::path folder = fs::absolute(place / "").lexically_normal().parent_path();
     const fs::path path = fs::absolute(place / name).lexically_normal();
     return std::ranges::mismatch(folder, path).in1 == folder.end();
-  });
+  };
+  // A relative name is looked for in one place after the other, so it may leave none.
+  const std::vector<fs::path> places = data_roots(root);
+  return name.is_absolute() ? std::ranges::any_of(places, inside)
+                            : std::ranges::all_of(places, inside);
 }
 
 fs::path find_data(const std::string& root, const fs::path& name) {

@@ -17,8 +17,8 @@ std::filesystem::path cache_folder();  // XDG_CACHE_HOME/sfnn, else ~/.cache/sfn
 // root: what --data says; may be empty.
 std::vector<std::filesystem::path> data_roots(const std::string& root);
 
-// Whether `name` stays below one of them: no "..", no absolute path that leads elsewhere. Links
-// that the folders' owner has made are not looked at.
+// Whether `name` stays below them: no ".." that leaves any of them, no absolute path that leads
+// elsewhere. Links that the folders' owner has made are not looked at.
 bool lies_in_data_roots(const std::string& root, const std::filesystem::path& name);
 
 // The first of the places that has `name`, a file or a folder that is not empty; an absolute name
