@@ -1,9 +1,16 @@
 #include "host/backend/worker_pool.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <cstdlib>
+#include <iostream>
 #include <stdexcept>
+#include <string>
 #include <vector>
+
+#include "host/backend/error.hpp"
 
 namespace sfnn {
 namespace {
@@ -54,6 +61,27 @@ TEST(WorkerPool, AnExceptionReachesTheCallerWithItsMessage) {
     pool.run(1, [&](std::int64_t, int) { ++done; });
     EXPECT_EQ(done, 1);
   }
+}
+
+// In a child that may have no more threads than it has.
+TEST(WorkerPool, ThreadsThatTheSystemDoesNotStartAreOneSentence) {
+  const auto message = [] {
+    if (::geteuid() == 0 && ::setuid(65534) != 0) return std::string("root has no limits");
+    const rlimit none{1, 1};
+    ::setrlimit(RLIMIT_NPROC, &none);
+    try {
+      WorkerPool pool(8);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_EXIT(
+      {
+        std::cerr << message() << std::endl;
+        std::_Exit(0);
+      },
+      testing::ExitedWithCode(0), "the system starts no more than 1 of 8 threads.*--threads");
 }
 
 }  // namespace

@@ -1,5 +1,11 @@
 #include "host/backend/worker_pool.hpp"
 
+#include <fmt/format.h>
+
+#include <system_error>
+
+#include "host/backend/error.hpp"
+
 namespace sfnn {
 namespace {
 
@@ -18,12 +24,19 @@ void wait_for_change(const std::atomic<T>& value, T seen) {
 }  // namespace
 
 WorkerPool::WorkerPool(int threads) {
-  for (int i = 1; i < threads; ++i) {
-    workers_.emplace_back([this] { wait_for_jobs(); });
+  try {
+    for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { wait_for_jobs(); });
+  } catch (const std::system_error& error) {  // a limit on threads, or on memory for their stacks
+    const std::size_t started = workers_.size();
+    stop();
+    throw Error(fmt::format("the system starts no more than {} of {} threads ({}): use --threads",
+                            started + 1, threads, error.code().message()));
   }
 }
 
-WorkerPool::~WorkerPool() {
+WorkerPool::~WorkerPool() { stop(); }
+
+void WorkerPool::stop() {
   stopping_.store(true);
   generation_.fetch_add(1, std::memory_order_release);
   generation_.notify_all();

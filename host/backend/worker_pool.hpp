@@ -16,7 +16,7 @@ class WorkerPool {
  public:
   using Item = FunctionRef<void(std::int64_t item, int lane)>;
 
-  explicit WorkerPool(int threads);
+  explicit WorkerPool(int threads);  // throws Error where the system does not start them all
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
@@ -30,6 +30,7 @@ class WorkerPool {
  private:
   void work();
   void wait_for_jobs();
+  void stop();  // waits for the threads' end
 
   std::vector<std::thread> workers_;
   const Item* job_ = nullptr;
