@@ -4,20 +4,36 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <functional>
 #include <vector>
 
 #include "host/backend/error.hpp"
+#include "host/io/metrics.hpp"
 #include "tests/support/temporary_directory.hpp"
+
+namespace {
+
+// What is called in place of fsync: nothing else shows that it was, short of a power cut.
+std::function<int(int fd)> sync_instead;
+
+}  // namespace
+
+// Linked before the C library's own.
+extern "C" int fsync(int fd) {
+  return sync_instead ? sync_instead(fd) : int(::syscall(SYS_fsync, fd));
+}
 
 namespace sfnn {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 namespace fs = std::filesystem;
@@ -115,6 +131,82 @@ TEST_F(AtomicFile, OpensNothingInPlaceOfTheTemporary) {
 TEST_F(AtomicFile, ReadingDoesNotWaitForAPipe) {
   ASSERT_EQ(::mkfifo(file_.c_str(), 0666), 0);
   EXPECT_THROW(content(file_), DataError);
+}
+
+class Syncing : public AtomicFile {
+ protected:
+  ~Syncing() override { sync_instead = nullptr; }
+  // The i-th call fails; each is noted with what it would see of the file.
+  void fail_at(int i) {
+    sync_instead = [this, i](int fd) {
+      struct stat facts {};
+      EXPECT_EQ(::fstat(fd, &facts), 0);
+      const fs::path target = fs::read_symlink("/proc/self/fd/" + std::to_string(fd));
+      calls_.push_back(target.filename().string() +
+                       (fs::exists(file_) ? ", " + content(file_) : ""));
+      EXPECT_TRUE(!S_ISREG(facts.st_mode) || facts.st_size == 3) << "all bytes are written";
+      errno = EIO;
+      return int(calls_.size()) == i ? -1 : 0;
+    };
+  }
+  const std::string here_ = directory_.path().filename().string();
+  std::vector<std::string> calls_;
+};
+
+// The bytes before the name, and the name before the end.
+TEST_F(Syncing, TheFileIsSyncedBeforeItsRenameAndTheDirectoryAfterIt) {
+  write_file_atomically(file_, "old");
+  fail_at(0);
+  write_file_atomically(file_, "new");
+  EXPECT_THAT(calls_, ElementsAre("weights.tmp, old", here_ + ", new"));
+}
+
+TEST_F(Syncing, ADiskThatCannotSyncIsAnError) {
+  for (const int failing : {1, 2}) {
+    write_file_atomically(file_, "old");
+    calls_.clear();
+    fail_at(failing);
+    try {
+      write_file_atomically(file_, "new");
+      ADD_FAILURE() << "no error";
+    } catch (const SaveError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("cannot be synced to disk: Input/output error"));
+    }
+    EXPECT_EQ(content(file_), failing == 1 ? "old" : "new");
+    EXPECT_TRUE(only_holds("weights"));
+    sync_instead = nullptr;
+  }
+}
+
+TEST_F(Syncing, NewDirectoriesAreSyncedInTheirParents) {
+  fail_at(0);
+  make_directories(directory_.path() / "a/b/");
+  make_directories(directory_.path() / "a");
+  EXPECT_THAT(calls_, ElementsAre(here_, "a"));
+  EXPECT_TRUE(fs::is_directory(directory_.path() / "a/b"));
+  fail_at(3);
+  EXPECT_THROW(make_directories(directory_.path() / "c"), SaveError);
+}
+
+TEST_F(Syncing, ALineOfMetricsIsSyncedToo) {
+  int calls = 0;
+  sync_instead = [&](int) { return ++calls == 2 ? -1 : 0; };
+  append_metrics(file_, {{"epoch", 1}});
+  EXPECT_EQ(calls, 1);
+  EXPECT_THROW(append_metrics(file_, {{"epoch", 2}}), SaveError);
+}
+
+TEST_F(AtomicFile, ADirectoryThatCannotBeMadeIsNamed) {
+  write_file_atomically(file_, "a file");
+  for (const fs::path& path : {file_, file_ / "below"}) {
+    try {
+      make_directories(path);
+      ADD_FAILURE() << path;
+    } catch (const SaveError& error) {
+      EXPECT_THAT(error.what(),
+                  HasSubstr("cannot make the directory " + file_.string() + ": File exists"));
+    }
+  }
 }
 
 // RLIMIT_FSIZE stands for the full disk: the write stops half-way with an error.

@@ -42,13 +42,33 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
+bool sync_directory(const fs::path& path) {
+  const FileDescriptor directory(path.empty() ? fs::path(".") : path, O_RDONLY | O_DIRECTORY);
+  return directory.is_open() && ::fsync(directory.get()) == 0;
+}
+
 }  // namespace
+
+void make_directories(const fs::path& path) {
+  // "a/b/" names the same directory as "a/b", and its parent is a.
+  const fs::path directory = path.has_filename() ? path : path.parent_path();
+  std::error_code ignored;
+  if (directory.empty() || fs::is_directory(directory, ignored)) return;
+  make_directories(directory.parent_path());
+  const bool made = ::mkdir(directory.c_str(), 0777) == 0;
+  const int error = errno;
+  if (!made && error == EEXIST && fs::is_directory(directory, ignored)) return;
+  // A directory that one may write to but not read cannot be opened, and is left to the system.
+  if (!made || (!sync_directory(directory.parent_path()) && errno != EACCES)) {
+    throw SaveError(fmt::format("cannot make the directory {}: {}", directory.string(),
+                                reason(made ? errno : error)));
+  }
+}
 
 void write_file_atomically(const fs::path& path, std::string_view bytes) {
   const auto fail = [&](const char* what) {
     throw SaveError(fmt::format("{}: cannot {}: {}", path.string(), what, reason(errno)));
   };
-  const fs::path directory = path.has_parent_path() ? path.parent_path() : fs::path(".");
   fs::path temporary_path = path;
   temporary_path += ".tmp";
 
@@ -64,8 +84,7 @@ void write_file_atomically(const fs::path& path, std::string_view bytes) {
   temporary.keep();
 
   // The rename itself lasts only once the directory is on disk.
-  const FileDescriptor parent(directory, O_RDONLY | O_DIRECTORY);
-  if (!parent.is_open() || ::fsync(parent.get()) != 0) fail("be synced to disk");
+  if (!sync_directory(path.parent_path())) fail("be synced to disk");
 }
 
 std::string read_file(const fs::path& path, std::size_t max_bytes) {

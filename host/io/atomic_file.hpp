@@ -15,6 +15,10 @@ namespace sfnn {
 // process left behind is removed by the next write, so writers of one path must be kept apart.
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
 
+// Makes the directory, and those above it, where they are absent; each is on disk when it returns,
+// so that what is written in it cannot be lost with it. Throws SaveError.
+void make_directories(const std::filesystem::path& path);
+
 // Throws DataError, also for a file of more than max_bytes, before memory is taken for it, and for
 // what is no file: a pipe is not waited for.
 std::string read_file(const std::filesystem::path& path, std::size_t max_bytes);

@@ -50,6 +50,8 @@ void append_metrics(const fs::path& path, const MetricsLine& line) {
   const ssize_t count = ::write(file.get(), text.data(), text.size());
   if (count < 0) fail(std::generic_category().message(errno));
   if (std::size_t(count) < text.size()) fail("the disk is full");
+  // The checkpoint that follows takes the line for written.
+  if (::fsync(file.get()) != 0) fail(std::generic_category().message(errno));
 }
 
 std::vector<MetricsLine> parse_metrics(std::string_view text, std::string_view name,

@@ -24,13 +24,6 @@ std::optional<std::int64_t> step_of(const std::string& name) {
   return step >= 0 && step_name(step) == name ? std::optional(step) : std::nullopt;
 }
 
-void make_directories(const fs::path& path) {
-  std::error_code ec;
-  fs::create_directories(path, ec);
-  if (ec)
-    throw SaveError(fmt::format("cannot make the directory {}: {}", path.string(), ec.message()));
-}
-
 }  // namespace
 
 bool RunDirectory::holds_run() const { return fs::exists(path_ / "config.toml"); }
