@@ -1,9 +1,13 @@
 // Trains small random networks in random ways until the time is up, with kills and resumes, and
 // compares each with the double reference or with its uninterrupted twin.
 //
-//   soak PROGRAM [--minutes 60] [--seed N]       prints how many cases it ran; exit code 1 if one
-//   fails soak PROGRAM --replay KIND:SEED              one case again, as the failure's line names
-//   it
+//   soak PROGRAM [--minutes 60] [--seed N]
+//
+// prints how many cases it ran; exit code 1 if one fails.
+//
+//   soak PROGRAM --replay KIND:SEED
+//
+// is one case again, as the failure's line names it.
 #include <fmt/format.h>
 #include <malloc.h>
 #include <unistd.h>
@@ -26,6 +30,8 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kMayGrow = 16 << 20;        // bytes, of this program
 constexpr std::size_t kProgramMayGrow = 2 << 20;  // bytes, of a training program
 constexpr double kLongRun = 30;                   // seconds; less in a short soak
+constexpr double kHour = 60;                      // minutes: the long form, which counts only with
+constexpr int kKillsAnHour = 200;                 // so many kills, some of them inside a save
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -71,6 +77,9 @@ class Soak {
     }
     memory_.to = resident_bytes();
     print(seconds_since(begin) / 60, seed);
+    if (minutes >= kHour && (tally_.kills.count < kKillsAnHour || tally_.kills.inside_save == 0))
+      throw std::runtime_error(fmt::format("{} kills, {} of them inside a save, prove too little",
+                                           tally_.kills.count, tally_.kills.inside_save));
     require_steady("this program", memory_, kMayGrow);
     require_steady("a training program", long_run_, kProgramMayGrow);
   }
