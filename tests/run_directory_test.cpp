@@ -127,6 +127,14 @@ TEST_F(RunDirectoryTest, ADamagedLaterCheckpointDoesNotCount) {
                                    "step-00000012.safetensors", "step-00000020.safetensors"));
 }
 
+// The pointer comes after what it points at.
+TEST_F(RunDirectoryTest, ACheckpointThatCannotBeWrittenIsNotTheLatest) {
+  run_.save(at_step(10));
+  fs::create_directories(path_ / "checkpoints/step-00000020.safetensors/occupied");
+  EXPECT_THROW(run_.save(at_step(20)), SaveError);
+  EXPECT_EQ(read_file(path_ / "checkpoints/latest", 100), "step-00000010.safetensors\n");
+}
+
 // Nothing is read through the pointer: it is for people and scripts.
 TEST_F(RunDirectoryTest, AHostileLatestLeadsNowhere) {
   run_.save(at_step(10));

@@ -102,6 +102,18 @@ TEST_F(Trust, AFullDiskStopsTheRunAndHarmsNothing) {
   EXPECT_EQ(newest("here").params, whole.params);
 }
 
+// Exit code 3 says that the state is saved, so a state that cannot be is a failure.
+TEST_F(Trust, AStopThatCannotSaveHasFailed) {
+  const Result result = run(
+      "train " + small_ +
+          "--set train.epochs=100000 --set train.save_every=100000 --set data.valid=0 "
+          "--on-save-error continue --out here 2>&1 & pid=$!; while [ ! -s here/sessions.jsonl ]; "
+          "do sleep 0.01; done; kill -TERM $pid; wait $pid; exit $?; #",
+      "ulimit -f 16;");
+  EXPECT_EQ(result.code, 1) << result.out;
+  EXPECT_THAT(result.out, testing::ContainsRegex("File too large: stopped at step [0-9]+"));
+}
+
 // A directory in a file's place cannot be replaced: that one save fails, and no other.
 TEST_F(Trust, OnSaveErrorContinueTrainsOn) {
   const std::string options = small_ + "--set train.epochs=3 ";
@@ -118,6 +130,9 @@ TEST_F(Trust, OnSaveErrorContinueTrainsOn) {
     EXPECT_NE(done.out.find("training goes on without it"), std::string::npos) << done.out;
     EXPECT_TRUE(fs::exists(in_the_way));
     EXPECT_EQ(newest("here").params, newest("whole").params);
+    // A best that could not be written is none.
+    EXPECT_EQ(newest("here").state.best_valid_nll.has_value(),
+              fs::is_regular_file(directory_ / "here/checkpoints/best.safetensors"));
     EXPECT_EQ(read_metrics(directory_ / "here/metrics.jsonl").size(), 3u);
     fs::remove_all(directory_ / "here");
   }
@@ -175,6 +190,13 @@ TEST_F(Trust, NumbersThatAreNotFiniteStopTheRunAndAreNeverSaved) {
   EXPECT_THAT(weights.out,
               testing::ContainsRegex("step 1: no longer finite: .*weight.*layer1.W_s"));
   EXPECT_FALSE(fs::exists(directory_ / "weights/checkpoints/latest"));
+
+  // Within an epoch, and far from any save.
+  const Result within = run("train " + small_ +
+                            "--set train.batch=20 --set data.valid=0 --set train.warmup_epochs=0 "
+                            "--set train.learning_rate=1e37 --out within");
+  EXPECT_EQ(within.code, 1) << within.out;
+  EXPECT_THAT(within.out, testing::ContainsRegex("sfnn: step [0-9]: no longer finite: C_hat"));
 
   // In an epoch's last step: before it is validated, tested or written of.
   const Result epoch = run("train " + small_ +

@@ -45,6 +45,15 @@ void remove_temporaries(const fs::path& run) {
   }
 }
 
+// What the pointer names is there and whole, at whatever moment the run ended.
+void require_whole_latest(const fs::path& run) {
+  const fs::path latest = run / "checkpoints" / "latest";
+  if (!fs::exists(latest)) return;
+  std::string name = read_file(latest, kMaxLog);
+  if (!name.empty()) name.pop_back();  // its newline
+  load_checkpoint(latest.parent_path() / name);
+}
+
 // Sees files appear in a directory.
 class Watch {
  public:
@@ -202,6 +211,7 @@ Kills ProgramRun::train_with_kills(const fs::path& run, double seconds, int at_m
     if (code == 0) return kills;          // it was faster
     if (code != 3 && code <= 128) break;  // train() will say why
     ++(code == 3 ? kills.stops : kills.count);
+    require_whole_latest(run);
     kills.inside_save += has_temporary(run);
   }
   train(run);
