@@ -223,6 +223,19 @@ TEST_F(Trust, UnitsThatAreNoLongerRandomAreReported) {
   EXPECT_NE(page.str().find("in 2 of 2 epochs"), std::string::npos);
 }
 
+TEST_F(Trust, ParticlesThatHaveCollapsedAreReported) {
+  const Result result = run("train " + small_ +
+                            "--set net.hidden=100n+100d --set net.init_scale=1000 --set "
+                            "train.learning_rate=0 --set train.epochs=1 --out here");
+  ASSERT_EQ(result.code, 0) << result.out;
+  const std::string warning = "the particles have collapsed: one of 4 has all the weight";
+  EXPECT_THAT(result.out, testing::HasSubstr("warning: " + warning));
+  ASSERT_EQ(run("report here").code, 0);
+  std::stringstream page;
+  page << std::ifstream(directory_ / "here/report.html").rdbuf();
+  EXPECT_THAT(page.str(), testing::HasSubstr(warning));
+}
+
 // --- impatient users ---------------------------------------------------------------------------
 
 // A step of many seconds: the first signal waits for its end, the second does not.
