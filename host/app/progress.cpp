@@ -10,8 +10,6 @@
 namespace sfnn {
 namespace {
 
-constexpr auto kInterval = std::chrono::milliseconds(100);
-
 int terminal_columns() {
   winsize size{};
   return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
@@ -80,7 +78,7 @@ void Progress::warn(const std::string& line) {
 }
 
 bool Progress::due() const {
-  return mode_ == Mode::terminal && std::chrono::steady_clock::now() - last_ >= kInterval;
+  return mode_ == Mode::terminal && std::chrono::steady_clock::now() - last_ >= interval_;
 }
 
 // The bar takes what room the figures leave. Where it has none, words are shortened, then the step

@@ -23,7 +23,10 @@ class Progress {
  public:
   enum class Mode { quiet, lines, terminal };
 
-  explicit Progress(Mode mode, std::FILE* out = stdout) : mode_(mode), out_(out) {}
+  // interval: from one move of the line to the next, at least.
+  explicit Progress(Mode mode, std::FILE* out = stdout,
+                    std::chrono::milliseconds interval = std::chrono::milliseconds(100))
+      : mode_(mode), out_(out), interval_(interval) {}
   static Mode suitable_mode(bool quiet);  // terminal where stdout is one
 
   void say(const std::string& line);   // a line of its own
@@ -38,6 +41,7 @@ class Progress {
 
   Mode mode_;
   std::FILE* out_;
+  std::chrono::milliseconds interval_;
   bool line_shown_ = false;
   std::chrono::steady_clock::time_point last_{};
 };

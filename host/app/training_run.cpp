@@ -16,8 +16,8 @@
 namespace sfnn {
 namespace {
 
-// Steps from one look at C_hat to the next on a device that has to be waited for; elsewhere a look
-// is two numbers, and every step has one.
+// Steps from one look at the metrics to the next on a device that has to be waited for; elsewhere a
+// look is two numbers, and every step has one.
 constexpr std::int64_t kLookEvery = 16;
 
 // What an epoch's warnings are based on; a few are enough, as each has all the units.
@@ -110,14 +110,14 @@ TrainingRun::End TrainingRun::train() {
   while (trainer_.step() < trainer_.total_steps()) {
     if (trainer_.step() == profiled_.first) backend_.profiler(true);
     trainer_.train_step();
-    if (backend_.is_host_memory() || trainer_.step() % kLookEvery == 0)
-      require_finite(/*thorough=*/false);
+    const bool looks = backend_.is_host_memory() || trainer_.step() % kLookEvery == 0;
+    if (looks) require_finite(/*thorough=*/false);
     if (trainer_.step() == profiled_.last) backend_.profiler(false);
     if (trainer_.step() % trainer_.steps_per_epoch() == 0) {
       end_epoch();
     } else {
       if (checkpoint_is_due()) try_to_write([&] { save(); });
-      if (progress_.due()) show_progress(/*epoch_done=*/false);
+      if (looks && progress_.due()) show_progress(/*epoch_done=*/false);
     }
     if (stop_requested() && trainer_.step() < trainer_.total_steps()) {
       write([&] { save(); });

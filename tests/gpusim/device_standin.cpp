@@ -61,6 +61,13 @@ const ErrorText& find(cudaError_t error) {
 
 int capability() { return Simulator::get().compute_capability(); }
 
+cudaError_t mark_profiler(bool on) {
+  Simulator& sim = Simulator::get();
+  const auto guard = sim.lock();
+  sim.calls.profiler.push_back({on, sim.records.size()});
+  return cudaSuccess;
+}
+
 }  // namespace
 
 extern "C" {
@@ -209,7 +216,7 @@ cudaError_t cudaDeviceGetPCIBusId(char* id, int bytes, int) {
   return cudaSuccess;
 }
 
-cudaError_t cudaProfilerStart() { return cudaSuccess; }
-cudaError_t cudaProfilerStop() { return cudaSuccess; }
+cudaError_t cudaProfilerStart() { return mark_profiler(true); }
+cudaError_t cudaProfilerStop() { return mark_profiler(false); }
 
 }  // extern "C"

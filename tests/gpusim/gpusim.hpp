@@ -46,6 +46,11 @@ struct Calls {
     std::size_t bytes = 0;
   };
   std::vector<Copy> uploads;  // from page-locked memory to the device
+  struct ProfilerMark {
+    bool on = false;
+    std::size_t launches = 0;  // recorded before it, as launches() has them
+  };
+  std::vector<ProfilerMark> profiler;
 };
 const Calls& calls();
 void clear_calls();
