@@ -24,7 +24,7 @@ CudaBackend make_gpu(const Options& options, bool graph) {
 }
 
 void run(const Options& options) {
-  const std::string missing = why_no_cuda_device();
+  const std::string missing = why_no_cuda_device(options.device);
   if (!missing.empty()) {
     throw ConfigError(fmt::format("there is nothing to time: {}", missing));
   }

@@ -4,6 +4,8 @@
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 
+#include <string>
+
 #include "host/backend/error.hpp"
 
 namespace sfnn {
@@ -13,6 +15,8 @@ struct CudaError : Error {
 };
 
 namespace detail {
+// Too little memory is the user's matter, wherever it shows: a ConfigError that says what is free.
+[[noreturn]] void throw_device_full(const std::string& asked_for);
 // The pending error is cleared, so that the next call does not report this one again.
 [[noreturn]] void throw_cuda_error(cudaError_t, const char* expression, const char* file, int line);
 [[noreturn]] void throw_blas_error(cublasStatus_t, const char* expression, const char* file,

@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include "cuda/check.hpp"
+#include "kernels/launch.hpp"
 
 namespace sfnn {
+namespace {
 
-std::string cuda_version_text(int version) {
-  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
-}
-
-std::string why_no_cuda_device() {
+std::string why_no_device_at_all() {
   int driver = 0, count = 0;
   // Zero without a driver; the runtime's own error does not tell a missing driver from an old one.
   const cudaError_t version_error = cudaDriverGetVersion(&driver);
@@ -33,9 +31,36 @@ std::string why_no_cuda_device() {
   return {};
 }
 
+}  // namespace
+
+std::string cuda_version_text(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+std::string why_no_cuda_device(const std::string& name) {
+  const std::string missing = why_no_device_at_all();
+  if (!missing.empty()) return missing;
+  const int device = cuda_device_id(name);
+  SFNN_CUDA_CHECK(cudaSetDevice(device));
+  const cudaError_t error = find_kernels();
+  // None at all, or PTX alone that is newer than the driver.
+  if (error != cudaErrorNoKernelImageForDevice && error != cudaErrorInvalidDeviceFunction &&
+      error != cudaErrorUnsupportedPtxVersion) {
+    SFNN_CUDA_CHECK(error);
+    return {};
+  }
+  static_cast<void>(cudaGetLastError());
+  cudaDeviceProp properties{};
+  SFNN_CUDA_CHECK(cudaGetDeviceProperties(&properties, device));
+  return fmt::format(
+      "this program has no code for {}, compute capability {}.{} ({}); the preset "
+      "`release` builds it for 7.5 and later",
+      properties.name, properties.major, properties.minor, cudaGetErrorString(error));
+}
+
 std::vector<DeviceInfo> list_cuda_devices() {
   std::vector<DeviceInfo> devices;
-  if (!why_no_cuda_device().empty()) return devices;
+  if (!why_no_device_at_all().empty()) return devices;
   int count = 0;
   SFNN_CUDA_CHECK(cudaGetDeviceCount(&count));
   for (int id = 0; id < count; ++id) {

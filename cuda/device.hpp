@@ -8,8 +8,9 @@
 
 namespace sfnn {
 
-// Empty where a CUDA device can be used; else one sentence that says why not.
-std::string why_no_cuda_device();
+// Empty where the CUDA device of this name can be used; else one sentence that says why not. Throws
+// ConfigError where there are devices, but none of this name.
+std::string why_no_cuda_device(const std::string& name);
 
 std::vector<DeviceInfo> list_cuda_devices();  // empty where there are none
 

@@ -7,22 +7,13 @@ namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
 
-[[noreturn]] void throw_device_full(std::size_t bytes) {
-  static_cast<void>(cudaGetLastError());
-  std::size_t free = 0, total = 0;
-  static_cast<void>(cudaMemGetInfo(&free, &total));
-  throw ConfigError(
-      fmt::format("the GPU has too little memory: {:.0f} MiB more were asked for, {:.0f} of {:.0f} "
-                  "MiB are free; use a smaller batch, fewer particles or --device cpu",
-                  double(bytes) / kMiB, double(free) / kMiB, double(total) / kMiB));
-}
-
 }  // namespace
 
 DeviceMemory make_device_memory(std::size_t bytes) {
   void* data = nullptr;
   const cudaError_t error = cudaMalloc(&data, bytes);
-  if (error == cudaErrorMemoryAllocation) throw_device_full(bytes);
+  if (error == cudaErrorMemoryAllocation)
+    detail::throw_device_full(fmt::format("{:.0f} MiB more were asked for", double(bytes) / kMiB));
   SFNN_CUDA_CHECK(error);
   return DeviceMemory(static_cast<std::byte*>(data));
 }

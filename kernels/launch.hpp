@@ -19,6 +19,9 @@ struct Queue {
   int multiprocessors = 1;
 };
 
+// Whether the current device can run these kernels: cudaSuccess, or why the runtime found no code.
+[[nodiscard]] cudaError_t find_kernels();
+
 // --- data
 [[nodiscard]] cudaError_t launch_set_clock(Clock* clock, const Clock& value, const Queue&);
 [[nodiscard]] cudaError_t launch_gather(const GatherArgs&, const Clock*, const Queue&);

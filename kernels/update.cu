@@ -3,6 +3,11 @@
 
 namespace sfnn {
 
+cudaError_t find_kernels() {
+  cudaFuncAttributes attributes;
+  return cudaFuncGetAttributes(&attributes, set_clock_kernel);
+}
+
 cudaError_t launch_set_clock(Clock* clock, const Clock& value, const Queue& q) {
   set_clock_kernel<<<1, 1, 0, q.stream>>>(clock, value);
   return cudaGetLastError();

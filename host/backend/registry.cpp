@@ -21,7 +21,7 @@ std::unique_ptr<Backend> make_cuda(const BackendOptions& options, const std::str
   return make_cuda_backend(cuda_device_id(name), options);
 }
 #else
-std::string why_no_cuda_device() { return "this program was built without CUDA"; }
+std::string why_no_cuda_device(const std::string&) { return "this program was built without CUDA"; }
 std::vector<DeviceInfo> list_cuda_devices() { return {}; }
 std::unique_ptr<Backend> make_cuda(const BackendOptions&, const std::string&) { return nullptr; }
 #endif
@@ -47,10 +47,10 @@ std::unique_ptr<Backend> make_backend(const BackendOptions& options, std::string
     throw ConfigError(
         fmt::format("device '{}' is not known: use auto, cpu, cuda or cuda:1", options.device));
   }
-  const std::string missing = why_no_cuda_device();
+  const std::string device = is_auto ? "cuda" : options.device;
+  const std::string missing = why_no_cuda_device(device);
   if (missing.empty()) {
-    return taken(make_cuda(options, is_auto ? "cuda" : options.device),
-                 is_auto ? "the first GPU" : "as asked for");
+    return taken(make_cuda(options, device), is_auto ? "the first GPU" : "as asked for");
   }
   if (is_auto) return taken(make_cpu(options), missing);
   throw ConfigError(

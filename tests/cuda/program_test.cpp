@@ -45,7 +45,9 @@ TEST_F(CudaProgram, EveryReasonHasItsSentenceAndExitCodeTwo) {
        {std::pair{"SFNN_GPUSIM_DRIVER=none", "no NVIDIA driver is installed"},
         {"SFNN_GPUSIM_DRIVER=old", "the NVIDIA driver is too old: it supports CUDA 12.8"},
         {"SFNN_GPUSIM_DRIVER=no-device", "the NVIDIA driver finds no GPU"},
-        {"SFNN_GPUSIM_MEMORY=10000000", "the GPU has too little memory"}}) {
+        {"SFNN_GPUSIM_DRIVER=no-code", "this program has no code for PTX simulator"},
+        {"SFNN_GPUSIM_MEMORY=10000000", "the GPU has too little memory: 32 MiB more"},
+        {"SFNN_GPUSIM_MEMORY=34000000", "the GPU has too little memory: cuBLAS's own"}}) {
     const Result result = run(std::string("train --device cuda --out none ") + kTiny, machine);
     EXPECT_EQ(result.code, 2) << machine << result.out;
     EXPECT_THAT(result.out, HasSubstr(sentence));

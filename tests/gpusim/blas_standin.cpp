@@ -12,10 +12,13 @@
 struct cublasContext {
   cudaStream_t stream = nullptr;
   cublasMath_t math = CUBLAS_DEFAULT_MATH;
+  bool has_workspace = false;  // of the user's
 };
 
 namespace sfnn::gpusim {
 namespace {
+
+constexpr std::size_t kHandleBytes = std::size_t(1) << 20;
 
 struct Matrix {
   const void* data;
@@ -139,6 +142,7 @@ cublasStatus_t start(cublasHandle_t handle, const Product& p) {
     if (x->ld < std::max<std::int64_t>(1, x->rows))
       return invalid(p.call, "a leading dimension below the number of rows");
   if (p.m == 0 || p.n == 0) return CUBLAS_STATUS_SUCCESS;
+  if (!handle->has_workspace) ++Simulator::get().calls.allocations;  // it takes one of its own
   const auto error = submit(handle->stream, NodeKind::kGemm, [p] {
     multiply(p);
     LaunchRecord record;
@@ -191,7 +195,10 @@ using namespace sfnn::gpusim;
 
 extern "C" {
 
+// A handle takes device memory of its own.
 cublasStatus_t cublasCreate_v2(cublasHandle_t* handle) {
+  const Memory& memory = Simulator::get().memory;
+  if (memory.used() + kHandleBytes > memory.total()) return CUBLAS_STATUS_ALLOC_FAILED;
   *handle = new cublasContext;
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -201,13 +208,15 @@ cublasStatus_t cublasDestroy_v2(cublasHandle_t handle) {
 }
 cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream) {
   handle->stream = stream;
+  handle->has_workspace = false;  // as cuBLAS has it: back to its own
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasGetStream_v2(cublasHandle_t handle, cudaStream_t* stream) {
   *stream = handle->stream;
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t, void* workspace, size_t bytes) {
+cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void* workspace, size_t bytes) {
+  handle->has_workspace = bytes > 0;
   const bool ok = bytes == 0 || Simulator::get().memory.find(std::uint64_t(workspace), bytes);
   return ok ? CUBLAS_STATUS_SUCCESS
             : invalid("cublasSetWorkspace", "the workspace is no device memory");
@@ -238,6 +247,8 @@ const char* cublasGetStatusName(cublasStatus_t status) {
       return "CUBLAS_STATUS_INVALID_VALUE";
     case CUBLAS_STATUS_NOT_INITIALIZED:
       return "CUBLAS_STATUS_NOT_INITIALIZED";
+    case CUBLAS_STATUS_ALLOC_FAILED:
+      return "CUBLAS_STATUS_ALLOC_FAILED";
     case CUBLAS_STATUS_NOT_SUPPORTED:
       return "CUBLAS_STATUS_NOT_SUPPORTED";
     case CUBLAS_STATUS_EXECUTION_FAILED:

@@ -35,6 +35,8 @@ constexpr ErrorText kErrors[] = {
     {cudaErrorInsufficientDriver, "cudaErrorInsufficientDriver",
      "CUDA driver version is insufficient for CUDA runtime version"},
     {cudaErrorNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
+    {cudaErrorNoKernelImageForDevice, "cudaErrorNoKernelImageForDevice",
+     "no kernel image is available for execution on the device"},
     {cudaErrorStreamCaptureUnsupported, "cudaErrorStreamCaptureUnsupported",
      "operation not permitted when stream is capturing"},
     {cudaErrorStreamCaptureInvalidated, "cudaErrorStreamCaptureInvalidated",
@@ -85,6 +87,7 @@ cudaError_t cudaGetDeviceCount(int* count) {
       return Simulator::get().fail(cudaErrorInsufficientDriver);
     case Driver::kNoDevice:
       return Simulator::get().fail(cudaErrorNoDevice);
+    case Driver::kNoCode:
     case Driver::kUsable:
       break;
   }

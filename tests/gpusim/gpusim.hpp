@@ -33,14 +33,16 @@ StreamOrder set_stream_order(StreamOrder order);  // returns the one before
 // a program begins.
 void set_device_memory(std::size_t bytes);
 
-// A machine on which CUDA cannot be had; SFNN_GPUSIM_DRIVER=none|old|no-device for a whole program.
-enum class Driver { kUsable, kNone, kOld, kNoDevice };
+// A machine on which CUDA cannot be had; SFNN_GPUSIM_DRIVER=none|old|no-device|no-code for a whole
+// program. kNoCode: the GPU is of an architecture that the program was not compiled for.
+enum class Driver { kUsable, kNone, kOld, kNoDevice, kNoCode };
 void set_driver(Driver driver);
 
 // Calls of the runtime since the last clear_calls.
 struct Calls {
   int waits = 0;        // of the host for the device: streams, events, copies from pageable memory
-  int allocations = 0;  // of device or page-locked memory, and releases
+  int allocations = 0;  // of device or page-locked memory, and releases; products without a
+                        // workspace of the user's
   struct Copy {
     std::uint64_t to = 0;
     std::size_t bytes = 0;

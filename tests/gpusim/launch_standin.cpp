@@ -10,6 +10,7 @@
 #include "tests/gpusim/stream.hpp"
 
 using sfnn::gpusim::Dim3;
+using sfnn::gpusim::Driver;
 using sfnn::gpusim::Kernel;
 using sfnn::gpusim::Simulator;
 
@@ -53,6 +54,7 @@ bool fits(const Kernel& kernel, const void* function, dim3 grid, dim3 block, std
 cudaError_t with_kernel(const void* function, const std::function<void(const Kernel&)>& use) {
   Simulator& sim = Simulator::get();
   const auto guard = sim.lock();
+  if (sim.driver == Driver::kNoCode) return sim.fail(cudaErrorNoKernelImageForDevice);
   return sim.guarded([&] { use(sim.kernel_of(function)); });
 }
 
@@ -97,6 +99,7 @@ cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void**
                              std::size_t shared, cudaStream_t stream) {
   Simulator& sim = Simulator::get();
   const auto guard = sim.lock();
+  if (sim.driver == Driver::kNoCode) return sim.fail(cudaErrorNoKernelImageForDevice);
   const Kernel* kernel = nullptr;
   if (const auto e = sim.guarded([&] { kernel = &sim.kernel_of(function); })) return e;
   if (!fits(*kernel, function, grid, block, shared)) return sim.fail(cudaErrorInvalidConfiguration);

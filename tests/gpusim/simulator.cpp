@@ -52,6 +52,7 @@ Simulator::Simulator() {
   if (named == "none") driver = Driver::kNone;
   if (named == "old") driver = Driver::kOld;
   if (named == "no-device") driver = Driver::kNoDevice;
+  if (named == "no-code") driver = Driver::kNoCode;
   const std::string_view bytes = environment("SFNN_GPUSIM_MEMORY");
   if (!bytes.empty()) memory.set_total(std::strtoull(bytes.data(), nullptr, 10));
 }
