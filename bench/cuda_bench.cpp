@@ -29,8 +29,9 @@ void run(const Options& options) {
     throw ConfigError(fmt::format("there is nothing to time: {}", missing));
   }
   CudaBackend eager = make_gpu(options, false), graph = make_gpu(options, true);
-  check_steps(eager);
-  check_steps(graph);
+  const Math math = parse_math(options.math);
+  check_steps(eager, math);
+  check_steps(graph, math);
 
   const auto [N, M, H, D] = options.shape;
   const NetworkSpec spec{.D_in = D, .hidden = {{.n_s = H}, {.n_s = H}}, .D_out = D};
@@ -47,8 +48,7 @@ void run(const Options& options) {
   }
   fmt::print("\n{:<44} {:>10} {:>10} {:>10}\n", "kernel", "us", "GB/s", "of GEMMs");
   for (const OpCase& op : op_cases(options.shape)) {
-    const OpTime time =
-        time_op(op, op.reads_back ? eager : graph, parse_math(options.math), options.repetitions);
+    const OpTime time = time_op(op, op.reads_back ? eager : graph, math, options.repetitions);
     fmt::print("{:<44} {:>10.2f} {:>10.1f} {:>10.3f}\n",
                op.name + (op.reads_back ? " (eager)" : ""), 1e3 * time.ms,
                time.bytes / time.ms / 1e6, time.ms / graph_products_ms);
@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
   app.add_option("--math", options.math, "Arithmetic of the products: fp32, tf32, bf16x3")
       ->capture_default_str();
   const auto count = [&](const char* name, auto& value, const char* help) {
-    app.add_option(name, value, help)->check(CLI::PositiveNumber)->capture_default_str();
+    app.add_option(name, value, help)->check(CLI::Range(1, 1 << 30))->capture_default_str();
   };
   count("--rounds", options.repetitions.rounds, "The median of so many counts");
   count("--calls", options.repetitions.calls, "Calls a round");
@@ -75,10 +75,12 @@ int main(int argc, char** argv) {
   count("--particles,-M", options.shape.M, "Particles an example");
   count("--hidden", options.shape.H, "Units of each of the two hidden layers");
   count("--pixels", options.shape.D, "Width of x and of y");
-  CLI11_PARSE(app, argc, argv);
   try {
+    app.parse(argc, argv);
     run(options);
     return 0;
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
   } catch (const sfnn::ConfigError& error) {
     fmt::print(stderr, "cuda_bench: {}\n", error.what());
     return 2;

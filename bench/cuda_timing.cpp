@@ -15,6 +15,9 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+// tf32 leaves ten bits of an operand's significand, which is not a mistake.
+double tolerance(Math math) { return math == Math::tf32 ? 4e-3 : 1e-4; }
+
 // Milliseconds between two events around the work.
 double event_ms(cudaStream_t stream, FunctionRef<void()> work) {
   const Event begin = make_event(), end = make_event();
@@ -99,7 +102,7 @@ double median_ms(CudaBackend& gpu, const Repetitions& repetitions, FunctionRef<v
 
 OpTime time_op(const OpCase& op, CudaBackend& gpu, Math math, const Repetitions& repetitions) {
   const auto cpu = make_backend({.device = "cpu", .plain = true, .threads = 1});
-  const std::string wrong = op.difference(gpu, *cpu);
+  const std::string wrong = op.difference(gpu, *cpu, tolerance(math));
   if (!wrong.empty()) throw Error(wrong);
   OpTime time;
   CountingBackend counting(math, /*keep=*/0.5);
@@ -115,9 +118,11 @@ OpTime time_op(const OpCase& op, CudaBackend& gpu, Math math, const Repetitions&
 }
 
 // Small, so that no draw falls within rounding of its probability: such a bit differs rightly, and
-// everything after it.
-void check_steps(CudaBackend& gpu) {
-  const NetworkSpec spec{.D_in = 12, .hidden = {{.n_s = 10}, {.n_s = 4, .n_d = 6}}, .D_out = 12};
+// everything after it. Within tf32's rounding one may well fall: there, units that draw have no
+// weights.
+void check_steps(CudaBackend& gpu, Math math) {
+  NetworkSpec spec{.D_in = 12, .hidden = {{.n_s = 10}, {.n_s = 4, .n_d = 6}}, .D_out = 12};
+  if (math == Math::tf32) spec.hidden = {{.n_d = 10}, parse_layer("4n+6d")};
   const DataSet data = noise_data(spec, 11);
   const auto train = [&](Backend& backend) {
     Trainer trainer(backend, spec, {.particles = 4, .batch = 4, .epochs = 2}, data);
@@ -127,7 +132,7 @@ void check_steps(CudaBackend& gpu) {
   const auto cpu = make_backend({.device = "cpu", .plain = true, .threads = 1});
   const std::vector<float> actual = train(gpu), expected = train(*cpu);
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (std::abs(actual[i] - expected[i]) <= 1e-4f) continue;
+    if (std::abs(actual[i] - expected[i]) <= tolerance(math)) continue;
     throw Error(fmt::format("after six steps parameter {} is {} and should be {}", i, actual[i],
                             expected[i]));
   }

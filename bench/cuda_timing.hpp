@@ -27,7 +27,7 @@ struct OpTime {
 OpTime time_op(const OpCase&, CudaBackend&, Math, const Repetitions&);
 
 // Throws Error where some steps on a small network do not end at the CPU's parameters.
-void check_steps(CudaBackend&);
+void check_steps(CudaBackend&, Math);
 
 // A training step of the network; the rate is zero, so that it stays the same step.
 double step_ms(CudaBackend&, const NetworkSpec&, TrainOptions, const Repetitions&);

@@ -338,15 +338,15 @@ std::vector<float> OpCase::result(Backend& backend) const {
 
 // Sums of some thousand terms in another order differ by rounding; a bit differs where u falls
 // within rounding of sigma(a).
-std::string OpCase::difference(Backend& actual, Backend& expected) const {
+std::string OpCase::difference(Backend& actual, Backend& expected, double tolerance) const {
   const std::vector<float> a = result(actual), e = result(expected);
   const bool drawn = arrays.back().kind == Kind::bits;
   double largest = 1;
   for (float value : e) largest = std::max(largest, std::abs(double(value)));
-  const double tolerance = arrays.back().kind == Kind::index ? 0 : 1e-4 * largest;
+  const double most = arrays.back().kind == Kind::index ? 0 : tolerance * largest;
   std::size_t misses = 0, first = 0;
   for (std::size_t i = 0; i < e.size(); ++i) {
-    if (std::abs(double(a[i]) - double(e[i])) <= tolerance) continue;  // a NaN is a miss
+    if (std::abs(double(a[i]) - double(e[i])) <= most) continue;  // a NaN is a miss
     if (misses++ == 0) first = i;
   }
   if (misses <= (drawn ? e.size() / 100000 : 0)) return {};

@@ -50,8 +50,9 @@ struct OpCase {
   bool reads_back = false;  // waits for the device, so that no graph can hold it
 
   std::vector<float> result(Backend&) const;  // of one run
-  // Empty where both backends leave the same, but for rounding; else what differs.
-  std::string difference(Backend& actual, Backend& expected) const;
+  // Empty where both backends leave the same, but for rounding: `tolerance` is relative to the
+  // largest value. Else what differs.
+  std::string difference(Backend& actual, Backend& expected, double tolerance) const;
 };
 
 std::vector<OpCase> op_cases(const OpShape&);

@@ -101,23 +101,23 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App app("Prints the launches of a training step and how long they would take on paper.");
   app.add_option("--inputs", options.inputs, "Width of x")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0, 1 << 30))
       ->capture_default_str();
   app.add_option("--hidden", options.hidden,
                  "Layers, as in --hidden 200s 200s; also 200d, 40s+160d, 40n+160d")
       ->capture_default_str();
   app.add_option("--outputs", options.outputs, "Width of y, or the number of classes")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, 1 << 30))
       ->capture_default_str();
   app.add_option("--output", options.output, "Distribution of y")
       ->check(CLI::IsMember({"softmax", "bernoulli", "gaussian"}))
       ->capture_default_str();
   app.add_option("--estimator", options.estimator, "G1 to G5")->capture_default_str();
   app.add_option("--batch", options.batch, "Examples a step")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, 1 << 30))
       ->capture_default_str();
   app.add_option("--particles,-M", options.particles, "Particles an example")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, 1 << 30))
       ->capture_default_str();
   app.add_option("--math", options.math, "Arithmetic of the products: fp32, tf32, bf16x3")
       ->capture_default_str();
@@ -125,10 +125,12 @@ int main(int argc, char** argv) {
                  "Share of the particles that compaction leaves; 1: no compaction")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
   try {
+    app.parse(argc, argv);
     run(options);
     return 0;
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
   } catch (const sfnn::ConfigError& error) {
     fmt::print(stderr, "roofline: {}\n", error.what());
     return 2;

@@ -39,14 +39,15 @@ TEST_P(CudaBench, AWrongResultIsNotTimed) {
 TEST_P(CudaBench, StepsAndTheirProducts) {
   const NetworkSpec spec{.D_in = 13, .hidden = {{.n_s = 9}, {.n_s = 9}}, .D_out = 13};
   for (CudaBackend* gpu : {&eager_, &graph_}) {
-    check_steps(*gpu);
+    check_steps(*gpu, math_);
     const TrainOptions options{.particles = 3, .batch = 2};
     EXPECT_GT(products_ms(*gpu, spec, options, kFew), 0);
     EXPECT_GT(step_ms(*gpu, spec, options, kFew), 0);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Math, CudaBench, testing::Values(MathMode::fp32, MathMode::bf16x3),
+INSTANTIATE_TEST_SUITE_P(Math, CudaBench,
+                         testing::Values(MathMode::fp32, MathMode::tf32, MathMode::bf16x3),
                          [](const auto& suite) { return std::string(to_string(suite.param)); });
 
 }  // namespace
