@@ -8,6 +8,7 @@
 #include "tests/gpusim/gpusim.hpp"
 #include "tests/support/backends.hpp"
 #include "tests/support/networks.hpp"
+#include "tests/support/run_pass.hpp"
 
 namespace sfnn {
 namespace {
@@ -34,6 +35,21 @@ TEST(LaunchCount, ATwoLayerStepOfG3TakesAtMostTwentyFive) {
                             [](const gpusim::LaunchRecord& launch) { return launch.is_gemm; }),
               8);  // three forward, three weight gradients, two back
   }
+}
+
+// cuBLAS may round to tf32, and does so only where it is asked to; the simulator always does.
+TEST(MathModes, OnlyTf32Rounds) {
+  const auto product = [](const char* name) {
+    const auto backend = make_test_backend(name);
+    const Buffer a = upload(*backend, std::vector<float>{1 + 0x1p-15f});
+    Buffer out(*backend, sizeof(float));
+    backend->multiply(ConstMatrix{a.floats(), 1, 1}, {a.floats(), 1, 1}, {out.floats(), 1, 1},
+                      Write::set);
+    return download(*backend, out.floats(), 1)[0];
+  };
+  EXPECT_EQ(product("cuda_tf32"), 1);
+  EXPECT_GT(product("cuda_fp32"), 1);
+  EXPECT_GT(product("cuda_bf16x3"), 1);  // of two real operands
 }
 
 // The step on paper (bench/roofline) is the one that runs: the same launches, products of the same

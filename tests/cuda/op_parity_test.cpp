@@ -59,6 +59,30 @@ TEST_P(OpParity, DrawsAreTheCpusBitForBit) {
   }
 }
 
+// u lies in (0, 1], and 1 occurs: here, as does 1/2. A unit fires where u <= p.
+TEST_P(OpParity, AUnitFiresWhereUIsItsProbability) {
+  struct Case {
+    std::int64_t example, particle;
+    float u, a;  // of unit 3
+  };
+  const auto fast = make_backend({.device = "cpu", .threads = 1});
+  for (const auto& [example, particle, u, a] : {Case{11, 82864, 1.0f, 100}, {25, 2166, 0.5f, 0}}) {
+    ASSERT_EQ(uniform({1, 0, 0}, std::uint32_t(example), std::uint32_t(particle), 3), u);
+    for (Backend* backend : {gpu_.get(), cpu_.get(), fast.get()}) {
+      const Buffer d_a = upload(*backend, std::vector<float>(4, a)),
+                   d_b = upload(*backend, std::vector<float>(4, 0.0f));
+      Buffer s(*backend, backend->bits_bytes(1, 4));
+      backend->set_clock({});
+      backend->sample_hidden({.seed = 1},
+                             {.first = example, .N = 1, .M = 1, .first_particle = particle},
+                             {d_a.floats(), 1, 4}, d_b.floats(), {s.data(), 1, 4});
+      std::vector<std::uint8_t> bits(4);
+      backend->download_bits({s.data(), 1, 4}, bits);
+      EXPECT_EQ(int(bits[3]), 1) << backend->name() << ", u = " << u;
+    }
+  }
+}
+
 TEST_P(OpParity, ColumnSumsOfManyRows) {
   for (const auto& [rows, cols] : {std::pair{1, 1}, {100, 33}, {4097, 3}, {9000, 40}}) {
     const auto g = normals(rows * cols, rows);

@@ -1,9 +1,13 @@
 // A data set that does not fit on the device streams through two buffers, and nothing of the result
 // shows it. The simulator can make a device small, run a stream's work late or early, and count.
+#include "cuda/row_feed.hpp"
+
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <set>
 
+#include "cuda/thrust_ops.hpp"
 #include "host/train/evaluate.hpp"
 #include "host/train/trainer.hpp"
 #include "tests/gpusim/gpusim.hpp"
@@ -141,6 +145,43 @@ TEST_F(RowFeedTest, ResumingInTheMiddleOfAnEpochFindsItsRows) {
   resumed.restore(half);
   while (resumed.step() < 14) resumed.train_step();
   EXPECT_EQ(resumed.state().params, whole.params);
+}
+
+// The order comes from the reader's stream, and may not be there yet when the feed is told of it.
+TEST_F(RowFeedTest, TheOrderIsReadOnceItIsMade) {
+  constexpr std::int32_t kOrder[] = {2, 0, 3, 1};
+  const std::vector<std::uint8_t> x = {10, 11, 12, 13};
+  const Stream reader = make_stream();
+  const DeviceMemory order = make_device_memory(sizeof kOrder);
+  const PinnedMemory made = make_pinned_memory(sizeof kOrder);
+  std::memcpy(made.get(), kOrder, sizeof kOrder);
+  SFNN_CUDA_CHECK(cudaMemsetAsync(order.get(), 0, sizeof kOrder, reader.get()));
+  SFNN_CUDA_CHECK(cudaStreamSynchronize(reader.get()));
+
+  gpusim::set_stream_order(StreamOrder::kOthersFirst);
+  SFNN_CUDA_CHECK(cudaMemcpyAsync(order.get(), made.get(), sizeof kOrder, cudaMemcpyHostToDevice,
+                                  reader.get()));
+  CudaRowFeed feed({.x = std::as_bytes(std::span(x)), .count = 4}, /*height=*/4, reader.get());
+  feed.reorder(reinterpret_cast<const std::int32_t*>(order.get()));
+  std::vector<std::uint8_t> seen(4);
+  SFNN_CUDA_CHECK(
+      cudaMemcpyAsync(seen.data(), feed.open(0).x, 4, cudaMemcpyDeviceToHost, reader.get()));
+  feed.close();
+  SFNN_CUDA_CHECK(cudaStreamSynchronize(reader.get()));
+  EXPECT_EQ(seen, (std::vector<std::uint8_t>{12, 10, 13, 11}));
+}
+
+// Thrust itself runs on the host here; the memory that it is given on a device does not.
+TEST_F(RowFeedTest, ThrustsTemporariesAreKeptForTheNextCall) {
+  TemporaryPool pool;
+  std::byte *small = pool.take(100), *large = pool.take(std::size_t(3) << 20);
+  EXPECT_NE(small, large);
+  pool.give_back(small);
+  pool.give_back(large);
+  gpusim::clear_calls();
+  EXPECT_EQ(pool.take(std::size_t(2) << 20), large);
+  EXPECT_EQ(pool.take(200), small);
+  EXPECT_EQ(gpusim::calls().allocations, 0);
 }
 
 TEST_F(RowFeedTest, AStreamedEvaluationIsAResidentOne) {

@@ -88,6 +88,21 @@ TEST_P(TrainStep, AGraphIsTheSameStep) {
   EXPECT_EQ(a.C_hat_sum, b.C_hat_sum);
 }
 
+// Scratch memory that another network makes grow has left the place that a recorded step names.
+TEST_P(TrainStep, AGraphIsRecordedAnewWhereMemoryHasMoved) {
+  const NetworkSpec small = network(5, {"6s", "5s"}, 4, Output::bernoulli),
+                    large = network(9, {"30s", "20s"}, 8, Output::bernoulli);
+  const DataSet data = small_data(small, 4), large_data = small_data(large, 4);
+  const TrainOptions options = small_options(Estimator::G3);
+  const auto backend = make_test_backend(GetParam(), true);
+  Trainer trainer(*backend, small, options, data);
+  for (int step = 0; step < 5; ++step) trainer.train_step();  // recorded, and replayed
+  train(*backend, large, options, large_data);
+  while (trainer.step() < trainer.total_steps()) trainer.train_step();
+  EXPECT_EQ(trainer.state().params,
+            train(*make_test_backend(GetParam(), true), small, options, data).params);
+}
+
 TEST_P(TrainStep, ResumingEqualsNeverStopping) {
   const NetworkSpec spec = network(5, {"6s", "2s+5d"}, 4, Output::bernoulli);
   const DataSet data = small_data(spec, 5);
