@@ -471,6 +471,16 @@ TEST(CpuTiling, IsAMatterOfShapesAlone) {
   }
 }
 
+// Memory stays flat against particles: a tile has some hundred rows, or one example.
+TEST(CpuTiling, MoreParticlesMakeNoLargerTiles) {
+  const CpuBackend cpu(1);
+  for (std::int64_t M = 1; M <= 1000; ++M) {
+    const Tiling tiling =
+        cpu.choose_tiling({.batch = 100, .M = M, .row_floats = 1584, .parameters = 200'000});
+    EXPECT_LE(tiling.tile * M, std::max<std::int64_t>(1000, M)) << "M = " << M;
+  }
+}
+
 // Ten tiles of good size in five parts would leave one of two threads idle for a sixth of the step.
 TEST(CpuTiling, ThreadsEndTogether) {
   const CpuBackend cpu(1);

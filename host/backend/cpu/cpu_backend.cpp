@@ -87,13 +87,15 @@ void CpuBackend::download_bits(ConstBits from, std::span<std::uint8_t> to) {
 // more than 500), more fall out of the caches without gain. Yet threads need tiles: four at least,
 // unless they become too small even for a dense product. A part costs two passes over the
 // parameters, so that a large network on few rows gets fewer. Parts are a power of two with as many
-// tiles each, for two, four or eight threads to end together.
+// tiles each, for two, four or eight threads to end together; but an example whose particles fill a
+// tile has it alone, so that memory does not grow with particles more than it must.
 Tiling CpuBackend::choose_tiling(const StepShape& shape) const {
   constexpr std::int64_t kGoodRows = 480, kLeastRows = 32, kCacheFloats = 1 << 17, kMaxParts = 8;
   const std::int64_t batch = std::max<std::int64_t>(1, shape.batch);
   const std::int64_t rows = batch * std::max<std::int64_t>(1, shape.M);
   const std::int64_t row_floats = std::max<std::int64_t>(1, shape.row_floats);
-  const std::int64_t good = rows / std::max(kGoodRows, kCacheFloats / row_floats);
+  const std::int64_t good_rows = std::max(kGoodRows, kCacheFloats / row_floats);
+  const std::int64_t good = rows / good_rows;
   const std::int64_t least = std::min<std::int64_t>(4, rows / kLeastRows);
   const std::int64_t wanted = std::clamp<std::int64_t>(std::max(good, least), 1, batch);
   const std::int64_t affordable =
@@ -101,7 +103,8 @@ Tiling CpuBackend::choose_tiling(const StepShape& shape) const {
   const std::int64_t parts = std::int64_t(std::bit_floor(
       std::uint64_t(std::clamp<std::int64_t>(std::min(wanted, affordable), 1, kMaxParts))));
   const std::int64_t even = wanted / parts * parts;
-  const std::int64_t tile = (batch + even - 1) / even, tiles = (batch + tile - 1) / tile;
+  const std::int64_t tile = shape.M >= good_rows ? 1 : (batch + even - 1) / even;
+  const std::int64_t tiles = (batch + tile - 1) / tile;
   return {.tile = tile, .parts = std::min(parts, tiles)};
 }
 
