@@ -196,6 +196,38 @@ TEST_P(PassTest, DroppingIdleParticlesChangesNothingThatMatters) {
   }
 }
 
+// With a threshold that most particles stay below it shows which gradients are thinned: all that
+// are proportional to w_bar; of G1 and G5 the output's alone.
+TEST_P(PassTest, DropsParticlesWhereTheyCount) {
+  const NetworkSpec spec = network(20, {"30s", "20s"}, 60, Output::bernoulli);
+  const std::int64_t M = 20;
+  const ReferenceBatch batch = random_batch(spec, 8, M, 2);
+  const Vector params = random_params(spec, 4, 0.3);
+  for (const EstimatorInfo& estimator : kEstimators) {
+    SCOPED_TRACE(estimator.name);
+    const auto gradient = [&](float drop_below) {
+      return run_pass(
+                 *backend_, spec, params, batch,
+                 {.pass = {.estimator = estimator.id, .c = 1.0f / M, .drop_below = drop_below}})
+          .gradient;
+    };
+    const std::vector<float> full = gradient(0), thinned = gradient(0.2f);
+    const ParamLayout layout(spec);
+    const auto changes = [&](const ParamSlot& slot) {
+      double difference = 0, norm = 0;
+      for (std::int64_t e = slot.offset; e < slot.offset + slot.size(); ++e) {
+        difference += std::pow(double(full[e]) - thinned[e], 2);
+        norm += std::pow(double(full[e]), 2);
+      }
+      return difference > 1e-4 * norm;
+    };
+    EXPECT_TRUE(changes(layout.V));
+    EXPECT_TRUE(changes(layout.c));
+    EXPECT_EQ(changes(layout.hidden[1].W_s), estimator.follows_w_bar);
+    EXPECT_EQ(changes(layout.hidden[1].b_s), estimator.follows_w_bar);
+  }
+}
+
 TEST(Pass, RefusesParticlesWithoutRandomness) {
   const auto backend = make_backend({.device = "cpu", .threads = 1});
   EXPECT_THROW(Pass(*backend, network(5, {"6d"}, 7, Output::bernoulli), {}, 3, 2), ShapeError);

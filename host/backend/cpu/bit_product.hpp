@@ -2,7 +2,7 @@
 //
 // Five rows of W have 32 possible sums. With those in a table, a row of the product takes one load
 // and one addition for five inputs, where a dense product takes five fused multiply-additions. The
-// tables of 50 inputs and 16 columns (20 KB) stay in the first-level cache while every row of the
+// tables of 55 inputs and 16 columns (22 KB) stay in the first-level cache while every row of the
 // 0/1 matrix passes by. The gradient of W is the same product with the bits transposed.
 #pragma once
 
