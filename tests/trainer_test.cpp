@@ -237,6 +237,35 @@ TEST(Trainer, LearnsAMappingThatCanBeLearnt) {
   EXPECT_LT(before, -2.5);
 }
 
+// Whole runs of the fast path, which drops particles, and of the plain one, which keeps all: a draw
+// flips at a tie now and then, so that weights differ, but not what is learnt. The bound is 4
+// standard errors of the difference of two means, by the spread of each path's own seeds.
+TEST(Trainer, FastAndPlainRunsLearnTheSame) {
+  const DataSet data = small_data(400, 6, 40, Output::bernoulli);
+  const NetworkSpec spec = network(6, {"40s", "30s"}, 40, Output::bernoulli);
+  constexpr int kSeeds = 6;
+  double mean[2] = {}, variance = 0, first_epoch = 0;
+  for (const bool plain : {false, true}) {
+    const auto backend = cpu(test_threads(1), plain);
+    double squares = 0;
+    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+      TrainOptions options{
+          .seed = seed, .particles = 10, .batch = 20, .epochs = 15, .learning_rate = 0.1};
+      if (plain) options.drop_below = 0;
+      Trainer trainer(*backend, spec, options, data);
+      train(trainer, trainer.steps_per_epoch());
+      first_epoch = trainer.epoch_means().C_hat;
+      train(trainer, trainer.total_steps());
+      const double C_hat = trainer.epoch_means().C_hat;
+      mean[plain] += C_hat / kSeeds;
+      squares += C_hat * C_hat / kSeeds;
+    }
+    variance += (squares - mean[plain] * mean[plain]) / (kSeeds - 1);  // of this mean
+  }
+  EXPECT_GT(mean[0], first_epoch + 1) << "the runs learn nothing";
+  EXPECT_LE(std::abs(mean[0] - mean[1]), 4 * std::sqrt(variance)) << mean[0] << " and " << mean[1];
+}
+
 TEST(Trainer, VisitsEveryExampleOnceAnEpochInNewOrder) {
   const auto first = epoch_order(5, 0, 101), again = epoch_order(5, 0, 101);
   auto second = epoch_order(5, 1, 101);
