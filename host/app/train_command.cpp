@@ -150,22 +150,29 @@ void print_plan(const Config& config, const DataSet& data, const NetworkSpec& sp
   std::fflush(stdout);  // before what may be said of it on stderr
 }
 
-// A line a layer: how the products with its input are done, on tiles of the run's size. What is
-// propagated back is real, and its products are always dense.
+// A line a layer: how the products with its input are done, on tiles of the run's size; and one for
+// those with its own stochastic units, where deterministic ones read them. What is propagated back
+// is real, and its products are always dense.
 std::vector<std::string> product_lines(const NetworkSpec& spec, Trainer& trainer,
                                        const Backend& backend) {
   std::vector<std::string> lines;
+  const auto add = [&](const std::string& what, bool bits, std::int64_t in, std::int64_t out,
+                       std::int64_t rows) {
+    lines.push_back(fmt::format("{}: {} x {} on {} rows, forward by {}, weight gradient by {}",
+                                what, in, out, rows, backend.product_method(bits, rows),
+                                backend.product_method(bits, in)));
+  };
+  const std::int64_t tile = trainer.tiling().tile, tile_rows = tile * trainer.particles();
   bool shared = true;  // no stochastic unit lies below
   for (std::int64_t l = 0; l <= spec.depth(); ++l) {
-    const std::int64_t rows = trainer.tiling().tile * (shared ? 1 : trainer.particles());
-    const bool bits = l > 0 && spec.hidden[l - 1].n_d == 0;
-    const std::int64_t in = spec.input_width(l);
-    const std::int64_t out = l < spec.depth() ? spec.hidden[l].width() : spec.D_out;
-    lines.push_back(fmt::format("{}: {} x {} on {} rows, forward by {}, weight gradient by {}",
-                                l < spec.depth() ? fmt::format("layer {}", l + 1) : "output", in,
-                                out, rows, backend.product_method(bits, rows),
-                                backend.product_method(bits, in)));
-    if (l < spec.depth() && spec.hidden[l].samples()) shared = false;
+    const bool bits = l > 0 && spec.hidden[l - 1].n_d == 0, hidden = l < spec.depth();
+    const std::string name = hidden ? fmt::format("layer {}", l + 1) : "output";
+    add(name, bits, spec.input_width(l), hidden ? spec.hidden[l].width() : spec.D_out,
+        shared ? tile : tile_rows);
+    if (!hidden || !spec.hidden[l].samples()) continue;
+    shared = false;
+    const auto& layer = spec.hidden[l];
+    if (layer.n_d > 0) add(name + ", s to d", /*bits=*/true, layer.n_s, layer.n_d, tile_rows);
   }
   return lines;
 }
