@@ -135,6 +135,8 @@ void Peer::load(const fs::path& folder) { ask("load " + folder.string()); }
 
 double Peer::check() { return std::stod(ask("check")); }
 
-double Peer::best_ms(int steps) { return std::stod(ask(fmt::format("time {}", steps))); }
+double Peer::best_ms(int steps, bool cpu_time) {
+  return std::stod(ask(fmt::format("time {} {}", steps, cpu_time ? "cpu" : "wall")));
+}
 
 }  // namespace sfnn::bench

@@ -117,8 +117,8 @@ Figure measure(const Workload& w, int threads, const Options& options) {
     floors.push_back(floor_ms);
     ratios.push_back(ms / floor_ms);
     for (std::size_t i = 0; i < peers.size(); ++i) {
-      const int repetitions = floor_ms < 100 ? options.repetitions : 2;
-      peer_ratios[i].push_back(peers[i]->best_ms(repetitions) / floor_ms);
+      const double peer_ms = peers[i]->best_ms(options.repetitions, options.cpu_time);
+      peer_ratios[i].push_back(peer_ms / floor_ms);
     }
   }
   Figure figure{median(times), median(floors), median(ratios), {}};
