@@ -31,6 +31,12 @@ void DenseFloor::add_layer(std::int64_t rows, std::int64_t in, std::int64_t out,
     products_.push_back({false, true, int(rows), int(in), int(out), a, W, operand(rows * in)});
 }
 
+double DenseFloor::operations() const {
+  double sum = 0;
+  for (const Product& p : products_) sum += 2.0 * p.rows * p.cols * p.inner;
+  return sum;
+}
+
 void DenseFloor::run(int threads) {
   openblas_set_num_threads(threads);
   for (const Product& p : products_) {

@@ -14,6 +14,7 @@ class DenseFloor {
  public:
   explicit DenseFloor(const Workload&);
   void run(int threads);  // all products once
+  double operations() const;
 
  private:
   struct Product {

@@ -6,12 +6,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "bench/clock.hpp"
+#include "bench/program.hpp"
 #include "host/data/dataset.hpp"
 #include "host/train/trainer.hpp"
 
@@ -61,7 +61,8 @@ Cost measure(const Setting& setting, const DataSet& data, const Options& options
   return {best, 1e-6 * (double(trainer.workspace_bytes()) - parameter_bytes)};
 }
 
-int run(const Options& options) {
+void run(const Options& options) {
+  const JsonFile json(options.json);
   const int cores = std::max(1u, std::thread::hardware_concurrency());
   const DataSet data = load_data({.set = "glyphs", .task = "halves", .limit = 1000});
   nlohmann::ordered_json series;
@@ -83,8 +84,7 @@ int run(const Options& options) {
     if (what == "threads")
       for (int threads = 1; threads <= cores; ++threads) add(what, threads, {.threads = threads});
   }
-  if (!options.json.empty()) std::ofstream(options.json) << series.dump(2) << "\n";
-  return 0;
+  json.write(series);
 }
 
 }  // namespace
@@ -100,11 +100,5 @@ int main(int argc, char** argv) {
   app.add_option("--seconds", options.seconds, "For each point")->capture_default_str();
   app.add_flag("--cpu-time", options.cpu_time,
                "Processor time, for a machine that is busy otherwise; shows no gain by threads");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    return sfnn::bench::run(options);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "scaling: {}\n", error.what());
-    return 1;
-  }
+  return sfnn::bench::run_program("scaling", app, argc, argv, [&] { sfnn::bench::run(options); });
 }

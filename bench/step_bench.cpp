@@ -7,7 +7,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -15,6 +14,7 @@
 #include "bench/clock.hpp"
 #include "bench/dense_floor.hpp"
 #include "bench/peers.hpp"
+#include "bench/program.hpp"
 #include "bench/workloads.hpp"
 #include "host/backend/error.hpp"
 #include "host/train/evaluate.hpp"
@@ -127,7 +127,8 @@ Figure measure(const Workload& w, int threads, const Options& options) {
   return figure;
 }
 
-int run(const Options& options) {
+void run(const Options& options) {
+  const JsonFile json(options.json);
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   fmt::print("{:<4} {:<58} {:>7} {:>10} {:>10} {:>7}\n", "", "workload", "threads", "ms", "F ms",
              "ratio");
@@ -154,8 +155,7 @@ int run(const Options& options) {
                    ? "; F counts the products back through the weights too, though G5 needs none"
                    : "");
   }
-  if (!options.json.empty()) std::ofstream(options.json) << rows.dump(2) << "\n";
-  return 0;
+  json.write(rows);
 }
 
 }  // namespace
@@ -166,14 +166,13 @@ int main(int argc, char** argv) {
   Options options;
   const int cores = std::max(1u, std::thread::hardware_concurrency());
   options.threads = cores > 1 ? std::vector<int>{1, cores} : std::vector<int>{1};
+  const CLI::Range count(1, 100000);
   CLI::App app("Times a step of each workload against its dense products in OpenBLAS.");
-  app.add_option("--rounds", options.rounds)->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--repetitions", options.repetitions)
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  app.add_option("--rounds", options.rounds)->check(count)->capture_default_str();
+  app.add_option("--repetitions", options.repetitions)->check(count)->capture_default_str();
   app.add_option("--workload", options.workloads, "1 to 6; may be repeated")
       ->check(CLI::Range(1, kWorkloads));
-  app.add_option("--threads", options.threads, "Thread counts")->check(CLI::PositiveNumber);
+  app.add_option("--threads", options.threads, "Thread counts")->check(count);
   app.add_option("--json", options.json, "Write the table to this file as well");
   app.add_option("--cache", options.cache, "Where trained networks are kept")
       ->capture_default_str();
@@ -183,11 +182,5 @@ int main(int argc, char** argv) {
   app.add_flag("--cpu-time", options.cpu_time,
                "Compare the processor time of all threads: for a machine that is busy otherwise");
   app.add_flag("--plain", options.plain, "Time the plain path instead");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    return run(options);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "step_bench: {}\n", error.what());
-    return 1;
-  }
+  return run_program("step_bench", app, argc, argv, [&] { run(options); });
 }

@@ -4,11 +4,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "bench/program.hpp"
 #include "bench/timed_backend.hpp"
 #include "bench/workloads.hpp"
 #include "host/train/evaluate.hpp"
@@ -49,8 +49,8 @@ Step fastest_step(const Workload& w, int repetitions) {
   return best;
 }
 
-int run(const std::vector<int>& workloads, int repetitions, const std::string& cache,
-        const std::string& json) {
+void run(const std::vector<int>& workloads, int repetitions, const std::string& cache,
+         const JsonFile& json) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (int number : workloads) {
     const Workload w = make_workload(number, cache, /*threads=*/1);
@@ -64,8 +64,7 @@ int run(const std::vector<int>& workloads, int repetitions, const std::string& c
     rows.push_back(
         {{"workload", w.name}, {"title", w.title}, {"live_share", live_share}, {"ms", times}});
   }
-  if (!json.empty()) std::ofstream(json) << rows.dump(2) << "\n";
-  return 0;
+  json.write(rows);
 }
 
 }  // namespace
@@ -78,14 +77,10 @@ int main(int argc, char** argv) {
   CLI::App app("Where the time of a workload's step goes, op by op, on one thread.");
   app.add_option("--workload", workloads, "1 to 6; may be repeated")
       ->check(CLI::Range(1, sfnn::bench::kWorkloads));
-  app.add_option("--repetitions", repetitions)->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--repetitions", repetitions)->check(CLI::Range(1, 100000))->capture_default_str();
   app.add_option("--cache", cache, "Where trained networks are kept")->capture_default_str();
   app.add_option("--json", json, "Write the times to this file as well");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    return sfnn::bench::run(workloads, repetitions, cache, json);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "time_shares: {}\n", error.what());
-    return 1;
-  }
+  return sfnn::bench::run_program("time_shares", app, argc, argv, [&] {
+    sfnn::bench::run(workloads, repetitions, cache, sfnn::bench::JsonFile(json));
+  });
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "host/backend/backend.hpp"
 #include "host/backend/error.hpp"
@@ -14,9 +13,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool have(const char* folder) {
-  const char* root = std::getenv("SFNN_DATA");
-  return root && fs::exists(fs::path(root) / folder);
+// Wherever the program itself finds it.
+bool have(const char* set) {
+  try {
+    data_folder({.set = set});
+    return true;
+  } catch (const DataError&) {
+    return false;
+  }
 }
 
 // The real data set, or the built-in one where its files are absent.
@@ -83,11 +87,20 @@ Workload describe(int number) {
   w.spec.D_out = w.data.D_out;
   w.spec.output = w.data.output;
   w.evaluation = number == 6;
+  w.evaluated = std::min(w.evaluated, w.data.test.count);
   w.title = number == 6
                 ? fmt::format("C_hat_100 of {}, {} examples", to_string(w.spec), w.evaluated)
                 : fmt::format("{}, M {}, batch {}, {}", to_string(w.spec), w.options.particles,
                               w.options.batch, info(w.options.estimator).name);
   return w;
+}
+
+// What a trained network depends on, kept with it: a cache may be older than the recipe.
+std::string recipe(const Workload& w) {
+  return fmt::format("{}, M {}, batch {}, {}, {} examples of {}, {} epochs, rate {}",
+                     to_string(w.spec), w.options.particles, w.options.batch,
+                     info(w.options.estimator).name, w.data.train.count, w.data_note,
+                     w.options.epochs, w.options.learning_rate);
 }
 
 }  // namespace
@@ -100,7 +113,8 @@ Workload make_workload(int number, const fs::path& cache, int threads) {
   const std::int64_t size = ParamLayout(w.spec).size;
   if (fs::exists(file)) {
     TensorFile saved = read_safetensors(file);
-    if (saved.tensors.size() == 1 && std::int64_t(saved.tensors[0].values.size()) == size) {
+    if (saved.metadata["recipe"] == recipe(w) && saved.tensors.size() == 1 &&
+        std::int64_t(saved.tensors[0].values.size()) == size) {
       w.params = std::move(saved.tensors[0].values);
       return w;
     }
@@ -110,7 +124,8 @@ Workload make_workload(int number, const fs::path& cache, int threads) {
   while (trainer.step() < trainer.total_steps()) trainer.train_step();
   w.params = trainer.state().params;
   fs::create_directories(cache);
-  write_safetensors(file, {.tensors = {{.name = "params", .shape = {size}, .values = w.params}}});
+  write_safetensors(file, {.tensors = {{.name = "params", .shape = {size}, .values = w.params}},
+                           .metadata = {{"recipe", recipe(w)}}});
   return w;
 }
 
@@ -123,7 +138,7 @@ TrainOptions timed_options(const Workload& w) {
 
 Examples evaluated_examples(const Workload& w) {
   Examples examples = w.data.test;
-  examples.count = std::min(examples.count, w.evaluated);
+  examples.count = w.evaluated;
   return examples;
 }
 

@@ -14,9 +14,9 @@ namespace sfnn::bench {
 struct Workload {
   std::string name, title;
   bool evaluation = false;  // C_hat_100 of `evaluated` test examples instead of a training step
-  std::int64_t evaluated = 1000;
-  bool stand_in = false;  // the built-in set, because the real files are absent
-  std::string data_note;  // which data, and a stand-in where the real ones are absent
+  std::int64_t evaluated = 1000;  // at most
+  bool stand_in = false;          // the built-in set, because the real files are absent
+  std::string data_note;          // which data, and a stand-in where the real ones are absent
   DataSet data;
   NetworkSpec spec;
   TrainOptions options;       // of the step that is timed
