@@ -228,6 +228,26 @@ TEST_P(PassTest, DropsParticlesWhereTheyCount) {
   }
 }
 
+// Further chunks of particles take over what the first has computed for all, so that x no longer
+// matters.
+TEST_P(PassTest, WhatParticlesShareIsComputedOnce) {
+  const NetworkSpec spec = network(6, {"7d", "9s", "5s"}, 4, Output::bernoulli);
+  const std::int64_t N = 3, M = 4;
+  const Vector wide = random_params(spec, 1);
+  const std::vector<float> params(wide.begin(), wide.end());
+  Pass pass(*backend_, spec, {.backward = false}, N, M);
+  const auto shared = [&](float x, std::int64_t first_particle) {
+    std::fill_n(pass.x(N).data, pass.x(N).size(), x);
+    pass.forward({.N = N, .M = M, .first_particle = first_particle}, params.data());
+    const ConstMatrix a = pass.a_s(1);
+    return std::vector<float>(a.data, a.data + a.size());
+  };
+  const std::vector<float> first = shared(1, 0);
+  EXPECT_EQ(first.size(), std::size_t(N * 9));
+  EXPECT_EQ(shared(-1, M), first);
+  EXPECT_NE(shared(-1, 0), first);
+}
+
 TEST(Pass, RefusesParticlesWithoutRandomness) {
   const auto backend = make_backend({.device = "cpu", .threads = 1});
   EXPECT_THROW(Pass(*backend, network(5, {"6d"}, 7, Output::bernoulli), {}, 3, 2), ShapeError);

@@ -237,6 +237,21 @@ TEST(Trainer, LearnsAMappingThatCanBeLearnt) {
   EXPECT_LT(before, -2.5);
 }
 
+// Other than that an idle particle is dropped, a step must not show the threshold: it is the one
+// asked for, and by default so low that all who are dropped weigh 1e-6 together.
+TEST(Trainer, DropsBelowWhatIsAskedFor) {
+  const auto backend = cpu();
+  const NetworkSpec spec = network(7, {"9s"}, 5, Output::bernoulli);
+  const DataSet data = small_data(50, 7, 5, Output::bernoulli);
+  const auto threshold = [&](const TrainOptions& options) {
+    return plan_training(*backend, spec, options, data).pass.drop_below;
+  };
+  EXPECT_FLOAT_EQ(threshold({.particles = 20}), 1e-6f / 20);
+  EXPECT_FLOAT_EQ(threshold({.particles = 1000}), 1e-9f);
+  EXPECT_FLOAT_EQ(threshold({.particles = 20, .drop_below = 0.01}), 0.01f);
+  EXPECT_EQ(threshold({.particles = 20, .drop_below = 0.0}), 0.0f);
+}
+
 // Whole runs of the fast path, which drops particles, and of the plain one, which keeps all: a draw
 // flips at a tie now and then, so that weights differ, but not what is learnt. The bound is 4
 // standard errors of the difference of two means, by the spread of each path's own seeds.
