@@ -214,8 +214,8 @@ struct Source {
 };
 
 // Mirrors have packed files. A URL that the user names is looked at as a folder would be.
-std::vector<Source> sources_of(const PublicData& data, const PublicFile& file,
-                               const std::string& from) {
+std::vector<Source> sources_of(const PublicData& data, const PublicFile& file, std::string from) {
+  while (from.ends_with('/')) from.pop_back();  // a//b is not a/b to an object store
   std::vector<Source> sources;
   for (const std::string& mirror : data.mirrors)
     if (from.empty()) sources.push_back({mirror, file.name + ".gz"});

@@ -182,6 +182,11 @@ class Fetch(unittest.TestCase):
         self.assertEqual((self.to / "small" / NAME).read_bytes(), CONTENT)
         self.assertEqual(len(list(self.file.parent.iterdir())), 1)
 
+    def test_a_slash_at_the_end_of_a_url_is_not_doubled(self):
+        self.server.only = f"/{NAME}.gz"
+        self.fetch(0, f"{self.server.url}/")
+        self.assert_whole()
+
     def test_a_wrong_plain_file_hides_nothing(self):
         self.file.parent.mkdir()
         (self.to / "small" / NAME).write_bytes(b"hidden")
