@@ -280,6 +280,7 @@ void add_train_command(CLI::App& app, int& code) {
   sub->add_flag("--verbose", command->verbose,
                 "Say for each layer how its products are done, and with which instructions");
   sub->add_flag("--quiet", command->quiet, "Print nothing but errors");
+  sub->footer("");  // else the program's own, which it inherits, follows what is said here
   sub->footer([] {
     return examples(
                "  sfnn train --out runs/first\n"
