@@ -258,6 +258,20 @@ TEST(Halves, RefuseTestImagesOfAnotherSize) {
   EXPECT_THAT(data_error(tiny.options()), HasSubstr("images are 3 x 4, but 4 x 3 in"));
 }
 
+// As a fetch leaves it that was stopped after the first file.
+TEST(Halves, ASetFetchedInPartSaysHowToCompleteIt) {
+  const TempFolder folder;
+  DataOptions options;
+  options.root = folder.path();
+  for (const char* set : {"mnist", "poems"})
+    folder.write(std::string(set) + "/train-images-idx3-ubyte", idx_header({1, 2, 2}) + "abcd");
+  options.set = "mnist";
+  EXPECT_THAT(data_error(options), AllOf(HasSubstr("mnist/t10k-images-idx3-ubyte.gz"),
+                                         HasSubstr("sfnn data mnist --to " + options.root)));
+  options.set = "poems";
+  EXPECT_EQ(data_error(options).find("sfnn data"), std::string::npos);
+}
+
 TEST(Options, ImpossibleOnesAreNamed) {
   const TinyMnist tiny;
   const auto with = [&](auto change) {

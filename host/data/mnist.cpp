@@ -6,6 +6,7 @@
 
 #include "host/backend/error.hpp"
 #include "host/data/idx.hpp"
+#include "host/data/search_path.hpp"
 #include "host/data/split.hpp"
 
 namespace sfnn {
@@ -53,9 +54,20 @@ struct TrainAndTest {
   Images train, test;
 };
 
+// A set that was fetched in part says how to get the rest.
+fs::path find_file(const fs::path& folder, std::string_view name) {
+  try {
+    return find_idx(folder, {name});
+  } catch (const DataError& error) {
+    if (!can_be_fetched(folder.filename())) throw;
+    throw DataError(fmt::format("{}, or complete it with: sfnn data {} --to {}", error.what(),
+                                folder.filename().string(), folder.parent_path().string()));
+  }
+}
+
 TrainAndTest read_both(const fs::path& folder) {
-  const fs::path train_path = find_idx(folder, {"train-images-idx3-ubyte"});
-  const fs::path test_path = find_idx(folder, {"t10k-images-idx3-ubyte"});
+  const fs::path train_path = find_file(folder, "train-images-idx3-ubyte");
+  const fs::path test_path = find_file(folder, "t10k-images-idx3-ubyte");
   TrainAndTest both{read_images(train_path), read_images(test_path)};
   if (both.train.height != both.test.height || both.train.width != both.test.width)
     throw DataError(fmt::format("{}: images are {} x {}, but {} x {} in {}", test_path.string(),
@@ -116,8 +128,8 @@ DataSet load_halves(const DataOptions& options) {
 DataSet load_classes(const DataOptions& options) {
   const fs::path folder = data_folder(options);
   const auto [train, test] = read_both(folder);
-  const auto train_labels = read_labels(find_idx(folder, {"train-labels-idx1-ubyte"}), train.count);
-  const auto test_labels = read_labels(find_idx(folder, {"t10k-labels-idx1-ubyte"}), test.count);
+  const auto train_labels = read_labels(find_file(folder, "train-labels-idx1-ubyte"), train.count);
+  const auto test_labels = read_labels(find_file(folder, "t10k-labels-idx1-ubyte"), test.count);
   const Split split = split_rows(train.count, options);
 
   DataSet data;

@@ -59,6 +59,8 @@ bool lies_in_data_roots(const std::string& root, const fs::path& name) {
                             : std::ranges::all_of(places, inside);
 }
 
+bool can_be_fetched(const fs::path& name) { return name == "mnist" || name == "fashion-mnist"; }
+
 fs::path find_data(const std::string& root, const fs::path& name) {
   std::vector<std::string> tried;
   for (const fs::path& place : data_roots(root)) {
@@ -66,10 +68,10 @@ fs::path find_data(const std::string& root, const fs::path& name) {
     if (has_data(path)) return path;
     tried.push_back(place.string());
   }
-  const bool fetched = name == "mnist" || name == "fashion-mnist";
-  throw DataError(fmt::format(
-      "found no {} in {}: point --data or SFNN_DATA at the folder that has it{}", name.string(),
-      fmt::join(tried, ", "), fetched ? ", or fetch it with: sfnn data " + name.string() : ""));
+  throw DataError(
+      fmt::format("found no {} in {}: point --data or SFNN_DATA at the folder that has it{}",
+                  name.string(), fmt::join(tried, ", "),
+                  can_be_fetched(name) ? ", or fetch it with: sfnn data " + name.string() : ""));
 }
 
 }  // namespace sfnn

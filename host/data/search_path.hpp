@@ -21,6 +21,9 @@ std::vector<std::filesystem::path> data_roots(const std::string& root);
 // elsewhere. Links that the folders' owner has made are not looked at.
 bool lies_in_data_roots(const std::string& root, const std::filesystem::path& name);
 
+// Whether `sfnn data` knows a set of this name.
+bool can_be_fetched(const std::filesystem::path& name);
+
 // The first of the places that has `name`, a file or a folder that is not empty; an absolute name
 // stands for itself.
 // Throws a DataError that says where it was looked for.
