@@ -109,6 +109,9 @@ TEST_F(Looking, ReportWithoutTheDataShowsWhatTheFilesTell) {
   ASSERT_EQ(report.code, 0) << report.out;
   const std::string page = file("first/report.html");
   EXPECT_THAT(page, HasSubstr("not measured on its test examples"));
+  EXPECT_THAT(page, HasSubstr("its test figures are from its own record"));
+  const auto metrics = read_metrics(directory_ / "first/metrics.jsonl");
+  EXPECT_THAT(page, HasSubstr(fmt::format(">{:.2f}<", metrics.back()["test_nll"].get<double>())));
   EXPECT_THAT(page, HasSubstr("Training criterion"));
   EXPECT_THAT(page, HasSubstr("data:image/png")) << "samples.png is at hand";
   EXPECT_THAT(page, Not(HasSubstr("Hidden layer")));

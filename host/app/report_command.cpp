@@ -10,6 +10,7 @@
 #include "host/app/pictures.hpp"
 #include "host/app/report/page.hpp"
 #include "host/app/session.hpp"
+#include "host/app/test_figures.hpp"
 #include "host/backend/error.hpp"
 #include "host/io/atomic_file.hpp"
 #include "host/io/run_directory.hpp"
@@ -92,6 +93,9 @@ void add_measurements(Backend& backend, const ReportCommand& command, ReportRun&
   } catch (const DataError& error) {
     run.note = fmt::format("not measured on its test examples: {}", error.what());
     warn(fmt::format("{}: {}", run.name, run.note));
+    // Of the last weights: the best ones were not tested.
+    if (!command.best && !run.metrics.empty()) run.own_test = test_in(run.metrics.back());
+    if (run.own_test) run.note += "; its test figures are from its own record";
     const fs::path picture = RunDirectory(run.path).samples();
     if (fs::exists(picture)) run.png = read_file(picture, kMaxPictureBytes);
   }

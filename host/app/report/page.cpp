@@ -36,11 +36,16 @@ struct Column {
   bool lower_is_better = false;
 };
 
+// As measured for this page, else as the run itself found it.
+std::optional<Evaluation> test_of(const ReportRun& run) {
+  return run.measured ? run.measured->test : run.own_test;
+}
+
 std::vector<Column> final_columns(const Runs& runs) {
   const auto test = [](auto member) {
     return [member](const ReportRun& run) -> std::optional<double> {
-      if (!run.measured) return std::nullopt;
-      return member(run.measured->test);
+      const auto found = test_of(run);
+      return found ? member(*found) : std::nullopt;
     };
   };
   using E = const Evaluation&;
@@ -53,8 +58,9 @@ std::vector<Column> final_columns(const Runs& runs) {
       {"criterion SSE", test([](E e) { return e.criterion_sse; }), 2, true},
       {"SSE of the mean", test([](E e) { return e.mean_sse; }), 2, true},
       {"test M", test([](E e) { return std::optional(double(e.particles)); }), 0},
-      {"effective particles, test",
-       test([](E e) { return std::optional(e.effective_particles); })}};
+      {"effective particles, test", [](const ReportRun& run) {
+         return run.measured ? std::optional(run.measured->test.effective_particles) : std::nullopt;
+       }}};
   std::erase_if(columns, [&](const Column& column) {
     return std::none_of(runs.begin(), runs.end(),
                         [&](const ReportRun& run) { return column.value(run).has_value(); });
@@ -64,17 +70,17 @@ std::vector<Column> final_columns(const Runs& runs) {
 
 // Figures of another test, or of another M, say nothing about which run is better.
 bool comparable(const ReportRun& a, const ReportRun& b) {
-  const auto test_of = [](const ReportRun& run) {
+  const auto tested_on = [](const ReportRun& run) {
     auto keys = key_texts(run.config);
     std::erase_if(keys, [](const auto& key) {
       return !key.first.starts_with("data.") || key.first == "data.limit" ||
              key.first == "data.noise" || key.first == "data.center";
     });
-    return std::tuple(keys, run.measured ? run.measured->data_name : "",
-                      run.measured ? run.measured->test.particles : 0,
-                      run.measured ? run.measured->test.examples : 0, run.config.eval.particles);
+    const auto test = test_of(run);
+    return std::tuple(keys, run.measured ? run.measured->data_name : "", test ? test->particles : 0,
+                      test ? test->examples : 0, run.config.eval.particles);
   };
-  return test_of(a) == test_of(b);
+  return tested_on(a) == tested_on(b);
 }
 
 // Is the value the lowest of the runs that may be compared with this one, and are there any?

@@ -27,8 +27,9 @@ struct ReportRun {
   TrainState state;
   std::vector<MetricsLine> metrics, sessions;
   std::optional<Measured> measured;
-  std::string note;  // why something is missing; empty: nothing is
-  std::string png;   // samples; empty: none
+  std::optional<Evaluation> own_test;  // of its last epoch; only where not measured
+  std::string note;                    // why something is missing; empty: nothing is
+  std::string png;                     // samples; empty: none
 };
 
 struct ReportOrigin {
