@@ -41,6 +41,7 @@ class Completion : public Program {
 TEST_F(Completion, BashKnowsCommandsAndFlags) {
   EXPECT_THAT(bash("sfnn tr"), ElementsAre("train"));
   EXPECT_THAT(bash("sfnn "), Contains("completion"));
+  EXPECT_THAT(bash("sfnn --"), UnorderedElementsAre("--help", "--version"));
   EXPECT_THAT(bash("sfnn train --search"), UnorderedElementsAre("--search-lr", "--search-epochs"));
   EXPECT_THAT(bash("sfnn eval --"), Not(Contains("--resume")));
   EXPECT_THAT(bash("sfnn eval --cu"), ElementsAre("--curve"));

@@ -94,7 +94,7 @@ _sfnn() {{
     [[ $COMP_WORDBREAKS == *=* ]] || flag=$previous=
   fi
   case $command:$previous in
-    :*) candidates="{commands} --help" ;;
+    :*) candidates="{commands} --help --version" ;;
 {values}  esac
   if [[ -z $candidates ]]; then
     case $command:$current in
@@ -156,7 +156,7 @@ _sfnn_settings() {{
 _sfnn() {{
   local curcontext=$curcontext state line
   local -a commands=({commands})
-  _arguments -C '--help[Print the help]' '1:command:->command' '*::argument:->argument'
+  _arguments -C '--help[Print the help]' '--version[Print the version]' '1:command:->command' '*::argument:->argument'
   case $state in
     command) _describe command commands ;;
     argument)
