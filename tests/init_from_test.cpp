@@ -53,8 +53,13 @@ TEST_F(Program, AResumedRunNeedsTheOtherNoMore) {
   const std::string tuned =
       "train " + small_ + "--set train.epochs=2 --init-from first --out tuned";
   ASSERT_EQ(run(tuned).code, 0);
+  const std::vector<float> params = newest("tuned").params;
   fs::remove_all(directory_ / "first");
+  // Back to the first epoch: a finished run would end at once and need nothing.
+  ASSERT_TRUE(fs::remove(RunDirectory(directory_ / "tuned").steps().front()));
+  ASSERT_EQ(newest("tuned").state.epoch, 1);
   EXPECT_EQ(run(tuned + " --resume").code, 0);
+  EXPECT_EQ(newest("tuned").params, params);
 }
 
 }  // namespace
