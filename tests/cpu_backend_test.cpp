@@ -469,44 +469,5 @@ TEST_P(CpuBackendTest, UpdateIsThePlainOneAndTheSameForAnyThreadCount) {
 SFNN_INSTANTIATE_FOR_INSTRUCTION_SETS(CpuBackendTest);
 SFNN_INSTANTIATE_FOR_INSTRUCTION_SETS(CpuOutputTest);
 
-TEST(CpuTiling, IsAMatterOfShapesAlone) {
-  const CpuBackend one(1), seven(7);
-  for (std::int64_t batch : {1, 5, 7, 100, 1000}) {
-    for (std::int64_t M : {1, 20, 1000}) {
-      const StepShape shape{.batch = batch, .M = M, .row_floats = 1584, .parameters = 200'000};
-      const Tiling tiling = one.choose_tiling(shape);
-      EXPECT_EQ(tiling.tile, seven.choose_tiling(shape).tile);
-      EXPECT_EQ(tiling.parts, seven.choose_tiling(shape).parts);
-      EXPECT_GE(tiling.tile, 1);
-      EXPECT_LE(tiling.tile, batch);
-      EXPECT_GE(tiling.parts, 1);
-      EXPECT_LE(tiling.parts, std::min<std::int64_t>(8, (batch + tiling.tile - 1) / tiling.tile));
-    }
-  }
-}
-
-// Memory stays flat against particles: a tile has some hundred rows, or one example.
-TEST(CpuTiling, MoreParticlesMakeNoLargerTiles) {
-  const CpuBackend cpu(1);
-  for (std::int64_t M = 1; M <= 1000; ++M) {
-    const Tiling tiling =
-        cpu.choose_tiling({.batch = 100, .M = M, .row_floats = 1584, .parameters = 200'000});
-    EXPECT_LE(tiling.tile * M, std::max<std::int64_t>(1000, M)) << "M = " << M;
-  }
-}
-
-// Ten tiles of good size in five parts would leave one of two threads idle for a sixth of the step.
-TEST(CpuTiling, ThreadsEndTogether) {
-  const CpuBackend cpu(1);
-  for (std::int64_t parameters : {1'000'000, 3'700'000, 8'000'000}) {
-    const Tiling tiling =
-        cpu.choose_tiling({.batch = 1600, .M = 3, .row_floats = 7700, .parameters = parameters});
-    const std::int64_t tiles = (1600 + tiling.tile - 1) / tiling.tile;
-    EXPECT_GT(tiling.parts, 1);
-    EXPECT_EQ(tiling.parts & (tiling.parts - 1), 0) << tiling.parts;
-    EXPECT_EQ(tiles % tiling.parts, 0) << tiles << " tiles, " << tiling.parts << " parts";
-  }
-}
-
 }  // namespace
 }  // namespace sfnn
