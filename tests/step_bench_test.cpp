@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/dense_floor.hpp"
+#include "host/io/atomic_file.hpp"
 #include "tests/support/idx_files.hpp"
 #include "tests/support/networks.hpp"
 #include "tests/support/program.hpp"
@@ -79,10 +80,7 @@ TEST_F(StepBench, WritesItsTableAsJson) {
 TEST_F(StepBench, KeepsTrainedNetworksWithTheirRecipe) {
   write_mnist();
   const auto net = directory_ / "nets" / "w1-real.safetensors";
-  const auto bytes = [&] {
-    std::ifstream file(net, std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  };
+  const auto bytes = [&] { return read_file(net, 1 << 28); };
   ASSERT_EQ(bench("--workload 1").code, 0);
   const std::string trained = bytes();
   const auto written = fs::last_write_time(net);

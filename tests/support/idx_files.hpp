@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/temporary_directory.hpp"
+
 namespace sfnn::test {
 
 using Bytes = std::string;
@@ -37,32 +39,15 @@ inline Bytes gzip(const Bytes& bytes) {
   return packed;
 }
 
-class TempFolder {
+class TempFolder : public TemporaryDirectory {
  public:
-  TempFolder() {
-    std::string path = testing::TempDir() + "sfnn-XXXXXX";
-    if (!mkdtemp(path.data())) throw std::runtime_error("mkdtemp " + path);
-    path_ = path;
-  }
-  ~TempFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-
   // Makes the folders on the way, too.
   std::filesystem::path write(const std::string& name, const Bytes& bytes) const {
-    const auto path = path_ / name;
-    std::filesystem::create_directories(path.parent_path());
-    std::ofstream(path, std::ios::binary) << bytes;
-    return path;
+    const auto file = path() / name;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file, std::ios::binary) << bytes;
+    return file;
   }
-
- private:
-  std::filesystem::path path_;
 };
 
 // The message of the E that fn throws; a failure of the test where it throws none.
