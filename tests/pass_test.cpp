@@ -234,13 +234,13 @@ TEST_P(PassTest, WhatParticlesShareIsComputedOnce) {
   const NetworkSpec spec = network(6, {"7d", "9s", "5s"}, 4, Output::bernoulli);
   const std::int64_t N = 3, M = 4;
   const Vector wide = random_params(spec, 1);
-  const std::vector<float> params(wide.begin(), wide.end());
+  const Buffer params = upload(*backend_, std::vector<float>(wide.begin(), wide.end()));
   Pass pass(*backend_, spec, {.backward = false}, N, M);
-  const auto shared = [&](float x, std::int64_t first_particle) {
-    std::fill_n(pass.x(N).data, pass.x(N).size(), x);
-    pass.forward({.N = N, .M = M, .first_particle = first_particle}, params.data());
-    const ConstMatrix a = pass.a_s(1);
-    return std::vector<float>(a.data, a.data + a.size());
+  const auto shared = [&](float value, std::int64_t first_particle) {
+    const std::vector<float> x(pass.x(N).size(), value);
+    backend_->upload(std::as_bytes(std::span(x)), reinterpret_cast<std::byte*>(pass.x(N).data));
+    pass.forward({.N = N, .M = M, .first_particle = first_particle}, params.floats());
+    return download(*backend_, pass.a_s(1).data, pass.a_s(1).size());
   };
   const std::vector<float> first = shared(1, 0);
   EXPECT_EQ(first.size(), std::size_t(N * 9));
