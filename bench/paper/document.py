@@ -36,7 +36,13 @@ def rows_of(table, experiments):
     return [experiment for experiment in experiments if experiment.table.key == table]
 
 
-def results_table(table, experiments, results):
+def figures_table(table, experiments, results):
+    varies = any(experiment.of for experiment in rows_of(table, experiments))
+    return (choices_table if varies else papers_table)(table, experiments, results)
+
+
+def papers_table(table, experiments, results):
+    """Our figures beside the paper's."""
     rows = rows_of(table, experiments)
     figures = rows[0].table.figures
     foreign = rows[0].table.other_data
@@ -54,6 +60,19 @@ def results_table(table, experiments, results):
             line.append("" if not runs else "yes" if is_reached(figure, runs, paper) else "**no**")
         lines.append([*line, str(len(runs)), f"{runs[0]['learning_rate']:g}" if runs else ""])
     return grid(header, lines)
+
+
+def choices_table(table, experiments, results):
+    """Rows that change one choice each, beside the row that they change."""
+    lines = []
+    for experiment in rows_of(table, experiments):
+        figure = next(iter(experiment.table.figures))
+        runs = results.of(experiment)
+        line = [experiment.of.name, experiment.name]
+        for known in (runs, results.of(experiment.of)):
+            line.append(with_margin(figure, [run[figure] for run in known]) if known else NOT_YET)
+        lines.append([*line, str(len(runs)), f"{runs[0]['learning_rate']:g}" if runs else ""])
+    return grid(["row", "changed", "test NLL", "as chosen", "seeds", "rate"], lines)
 
 
 def claims_table(table, experiments, results):
@@ -82,14 +101,14 @@ def search_table(table, experiments, results, rates):
     for experiment in rows:
         tried = results.tried(experiment)
         chosen, _ = Search(rates, experiment, tried).outcome()
-        for epochs in (experiment.table.short_epochs, experiment.table.epochs):
+        for epochs in (experiment.table.short_epochs, experiment.epochs):
             if not any(key[1] == epochs for key in tried):
                 continue
             cells = []
             for rate in rates:
                 value = tried.get((rate, epochs))
                 text = "" if value is None else "diverged" if math.isinf(value) else number(figure, value)
-                cells.append(f"**{text}**" if rate == chosen and epochs == experiment.table.epochs else text)
+                cells.append(f"**{text}**" if rate == chosen and epochs == experiment.epochs else text)
             lines.append([experiment.key, str(epochs), *cells])
     return grid(["row", "epochs", *(f"{rate:g}" for rate in rates)], lines)
 
@@ -132,7 +151,7 @@ def text(rates, experiments, results):
     """The whole document."""
     parts = {"theorem1": theorem1()}
     for table in dict.fromkeys(experiment.table.key for experiment in experiments):
-        parts[table] = results_table(table, experiments, results)
+        parts[table] = figures_table(table, experiments, results)
         parts[f"{table}-claims"] = claims_table(table, experiments, results)
         parts[f"{table}-search"] = search_table(table, experiments, results, rates)
         parts[f"{table}-commands"] = commands(table, experiments, results)

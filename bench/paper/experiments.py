@@ -30,7 +30,9 @@ class Experiment:
     name: str
     settings: dict
     start: float
-    paper: dict  # figure to [value] or [value, two standard deviations]
+    epochs: int
+    paper: dict = dataclasses.field(default_factory=dict)  # figure to [value] or [value, two standard deviations]
+    of: "Experiment | None" = None  # the row of which this one changes a choice
 
     @property
     def id(self):
@@ -100,6 +102,10 @@ def load(path=HERE / "experiments.toml"):
         table = Table(key=key, claims=tuple(fields.pop("claims", ())), **fields)
         for row, values in rows.items():
             settings = values.pop("set")
+            if "of" in values:
+                values["of"] = next(e for e in experiments if e.id == values["of"])
+                settings = values["of"].settings | settings
+            values.setdefault("epochs", table.epochs)
             experiments.append(Experiment(table=table, key=row, settings=settings, **values))
     return rates, experiments
 
@@ -130,17 +136,17 @@ class Search:
 
     def outcome(self):
         """(rate, jobs): the rate chosen, or None and what must be run to know more."""
-        table = self.experiment.table
+        epochs = self.experiment.epochs
         best, missing = self._short_best()
         if missing:
-            return None, [self._job(i, table.short_epochs) for i in missing]
+            return None, [self._job(i, self.experiment.table.short_epochs) for i in missing]
         while True:
             below = max(0, best - 1)
-            missing = [i for i in {best, below} if self.figure(i, table.epochs) is None]
+            missing = [i for i in {best, below} if self.figure(i, epochs) is None]
             if missing:
-                return None, [self._job(i, table.epochs) for i in sorted(missing, reverse=True)]
-            if below == best or self.figure(below, table.epochs) >= self.figure(best, table.epochs):
-                if math.isinf(self.figure(best, table.epochs)):
+                return None, [self._job(i, epochs) for i in sorted(missing, reverse=True)]
+            if below == best or self.figure(below, epochs) >= self.figure(best, epochs):
+                if math.isinf(self.figure(best, epochs)):
                     raise RuntimeError(f"{self.experiment.id}: no rate trains")
                 return self.rates[best], []
             best = below

@@ -86,7 +86,7 @@ class Harness:
                 rate, wanted = Search(self.rates, experiment, self.results.tried(experiment)).outcome()
                 if rate is not None:
                     seeds = range(1, self.options.seeds + 1)
-                    wanted = [Job(experiment, rate, experiment.table.epochs, seed) for seed in seeds]
+                    wanted = [Job(experiment, rate, experiment.epochs, seed) for seed in seeds]
             jobs += [job for job in wanted if job.search or not self._is_known(job)]
         return sorted(jobs, key=lambda job: job.seed)
 
@@ -137,7 +137,7 @@ class Harness:
             for experiment in self.experiments:
                 rate, _ = Search(self.rates, experiment, self.results.tried(experiment)).outcome()
                 if rate is None:
-                    cost += self.options.seeds * Job(experiment, experiment.start, experiment.table.epochs).cost
+                    cost += self.options.seeds * Job(experiment, experiment.start, experiment.epochs).cost
         return cost
 
     def show(self):
@@ -167,9 +167,10 @@ def show_number(value):
     return "not finite" if value is None else f"{value:.4g}"
 
 
-def chosen(experiments, only):
+def chosen(experiments, only, quick):
+    """Those asked for. A quick look is at the paper's own rows, unless others are asked for."""
     if not only:
-        return experiments
+        return [e for e in experiments if not (quick and e.of)]
     picked = [e for e in experiments if any(e.id == name or e.table.key == name for name in only)]
     unknown = [name for name in only if not any(name in (e.id, e.table.key) for e in experiments)]
     if unknown:
@@ -201,7 +202,7 @@ def parse(arguments):
 def main(arguments):
     options = parse(arguments)
     rates, experiments = load(options.experiments)
-    picked = chosen(experiments, options.only)
+    picked = chosen(experiments, options.only, options.quick)
     results = Results(options.results, options.quick)
     harness = Harness(options, rates, picked, results)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -220,7 +221,7 @@ def main(arguments):
     else:
         for table in dict.fromkeys(experiment.table for experiment in picked):
             epochs = table.short_epochs if options.quick else table.epochs
-            print(f"{table.title}, {epochs} epochs\n\n{document.results_table(table.key, picked, results)}\n")
+            print(f"{table.title}, {epochs} epochs\n\n{document.figures_table(table.key, picked, results)}\n")
     sys.exit(FAILED if harness.given_up else 0)
 
 

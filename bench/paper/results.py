@@ -56,7 +56,7 @@ class Results:
     def of(self, experiment, rate=None):
         """Its runs, by seed, the newest of each; those of `rate` where one is given."""
         table = experiment.table
-        epochs = table.short_epochs if self.quick else table.epochs
+        epochs = table.short_epochs if self.quick else experiment.epochs
         runs = {
             line["seed"]: line
             for line in self.runs.get(table.key, [])

@@ -126,6 +126,15 @@ class TheDocument(unittest.TestCase):
         self.assertTrue(document.is_reached("test_nll", run, [53.8, 0.2]))
         self.assertFalse(document.is_reached("test_nll", run, [53.8]))
 
+    def test_shows_a_choice_beside_the_row_it_changes(self):
+        lines = document.figures_table("choices", EXPERIMENTS, Results(PAPER)).splitlines()
+        self.assertIn("| row | changed | test NLL | as chosen |", lines[0])
+        row = next(e for e in EXPERIMENTS if e.id == "choices/a-anew")
+        self.assertEqual(row.settings, {"net.hidden": "200d,200d", "data.binarize": "epoch"})
+        ours = document.with_margin("test_nll", [run["test_nll"] for run in Results(PAPER).of(row.of)])
+        self.assertIn(f"| {row.of.name} | {row.name} |", lines[2])
+        self.assertIn(f"| {ours} |", lines[2])
+
     def test_theorem_1(self):
         table = document.theorem1()
         self.assertIn("| 0 | -1.2040 | -1.2040 |", table)
