@@ -47,10 +47,8 @@ struct DataSet {
   Examples train, valid, test;  // valid may be empty
   std::int64_t D_in = 0, D_out = 0;
   Output output = Output::bernoulli;
-  bool binarize_train =
-      false;  // draw the bits of the training examples anew each time they are seen
-  std::vector<float>
-      x_mean;  // of the training inputs, taken off x; empty: inputs are used as they are
+  bool binarize_train = false;  // bits of the training examples are drawn each time they are seen
+  std::vector<float> x_mean;    // of the training inputs, taken off x; empty: x is used as it is
   ImageShape x_image, y_image;
   bool y_below_x = false;  // halves: y continues the picture of x downwards
 };

@@ -15,8 +15,7 @@ namespace sfnn {
 struct EvaluateOptions {
   std::int64_t particles = 100;
   std::uint64_t seed = 1;
-  bool predict =
-      true;  // also what needs the mean prediction: the classification error, the SSE of the mean
+  bool predict = true;  // what needs the mean prediction too: the error, the SSE of the mean
 };
 
 struct Evaluation {
@@ -24,8 +23,7 @@ struct Evaluation {
   double nll = 0;             // mean of -C_hat_M
   std::vector<double> curve;  // mean of C_hat_1 .. C_hat_M, all from the same particles
   double effective_particles = 1;
-  std::optional<double>
-      error;  // softmax: share of examples whose argmax of mean_m P(y|h^m) is wrong
+  std::optional<double> error;          // softmax: share with a wrong argmax of mean_m P(y|h^m)
   std::optional<double> criterion_sse;  // Gaussian: mean of -2 logmeanexp_m(-SSE_m / 2)
   std::optional<double> mean_sse;       // Gaussian: mean SSE of the mean prediction
 };

@@ -15,9 +15,8 @@ namespace sfnn {
 struct PassOptions {
   std::uint64_t seed = 1;
   Estimator estimator = Estimator::G3;
-  float c = 0;  // G5's constant
-  float drop_below =
-      0;  // particles of less responsibility are left out of the backward products; 0: none
+  float c = 0;           // G5's constant
+  float drop_below = 0;  // particles of less w_bar sit out the backward products; 0: none do
   bool backward = true;  // false: evaluation, with no workspace for gradients
 };
 
@@ -134,10 +133,10 @@ class Pass {
   Matrix x_, y_, o_, g_o_;
   float *log_w_ = nullptr, *w_bar_ = nullptr;
   std::int32_t* live_index_ = nullptr;
-  Matrix gradients_[3];  // take turns: what arrives at a layer, what its s units make of it, what
-                         // leaves
-  Matrix
-      sums_[2];  // [N, widest]: a d flow's sum lives until the layer is done, the other is scratch
+  // Take turns: what arrives at a layer, what its s units make of it, what leaves.
+  Matrix gradients_[3];
+  // [N, widest]: a d flow's sum lives until the layer is done, the other is scratch.
+  Matrix sums_[2];
 
   // State of the pass that is under way.
   Tile tile_;

@@ -26,7 +26,7 @@ struct TrainOptions {
   std::optional<double> drop_below = {};  // of a particle's responsibility: 1e-6 / M unless set
   double init_scale = 1;                  // W ~ N(0, init_scale^2 / fan-in)
   double noise = 0;                       // standard deviation of Gaussian noise on the input
-  Tiling tiling = {0, 0};                     // zero: chosen by the backend
+  Tiling tiling = {0, 0};                 // zero: chosen by the backend
 
   // What is used where nothing was set.
   double warmup_epochs_or_default() const {

@@ -42,8 +42,8 @@ struct Chunks {
 };
 
 struct BitProductScratch {
-  GrowingBuffer<std::uint64_t>
-      words;                  // [chunks, rows] the bits of a row's chunk, from bit kEntryShift on
+  // [chunks, rows] the bits of a row's chunk, from bit kEntryShift on
+  GrowingBuffer<std::uint64_t> words;
   GrowingBuffer<float> sums;  // [rows, kColumns] of a block of columns
   GrowingBuffer<float> edge;  // [K + rows, kColumns] the last columns of W and of out, padded
 };
