@@ -71,24 +71,36 @@ using V = hn::Vec<D>;
 constexpr std::int64_t kLanes = hn::MaxLanes(D());
 constexpr std::int64_t kBlockVectors = kColumns / kLanes;
 
-// Sums of all subsets of `valid` <= 5 rows of W, kVectors vectors wide. Absent rows count as zero,
-// so that bits beyond the last input do not matter.
+// Sums of all subsets of five rows of W, kVectors vectors wide.
 template <std::int64_t kVectors>
-HWY_INLINE void fill_table(const float* W, std::int64_t stride, std::int64_t valid, float* table) {
+HWY_INLINE void fill_table(const float* W, std::int64_t stride, float* table) {
   const D d;
   for (std::int64_t v = 0; v < kVectors; ++v) {
-    V w[kGroup];
-    for (std::int64_t i = 0; i < kGroup; ++i)
-      w[i] = i < valid ? hn::LoadU(d, W + i * stride + v * kLanes) : hn::Zero(d);
-    const V w01 = hn::Add(w[0], w[1]);
-    const V low[8] = {
-        hn::Zero(d),       w[0], w[1], w01, w[2], hn::Add(w[0], w[2]), hn::Add(w[1], w[2]),
-        hn::Add(w01, w[2])};
-    const V high[4] = {hn::Zero(d), w[3], w[4], hn::Add(w[3], w[4])};
-    for (int j = 0; j < 4; ++j)
-      for (int i = 0; i < 8; ++i)
-        hn::Store(hn::Add(low[i], high[j]), d, table + (8 * j + i) * kColumns + v * kLanes);
+    const float* w = W + v * kLanes;
+    const V w0 = hn::LoadU(d, w), w1 = hn::LoadU(d, w + stride), w2 = hn::LoadU(d, w + 2 * stride);
+    const V w3 = hn::LoadU(d, w + 3 * stride), w4 = hn::LoadU(d, w + 4 * stride);
+    const V w01 = hn::Add(w0, w1);
+    const V low[8] = {hn::Zero(d),     w0, w1, w01, w2, hn::Add(w0, w2), hn::Add(w1, w2),
+                      hn::Add(w01, w2)};
+    // Stored as they come: kept, they would not fit into the registers.
+    float* to = table + v * kLanes;
+    for (int i = 0; i < 8; ++i) hn::Store(low[i], d, to + i * kColumns);
+    for (int i = 0; i < 8; ++i) hn::Store(hn::Add(low[i], w3), d, to + (8 + i) * kColumns);
+    for (int i = 0; i < 8; ++i) hn::Store(hn::Add(low[i], w4), d, to + (16 + i) * kColumns);
+    const V w34 = hn::Add(w3, w4);
+    for (int i = 0; i < 8; ++i) hn::Store(hn::Add(low[i], w34), d, to + (24 + i) * kColumns);
   }
+}
+
+// The last group's, where it has less than five rows: absent ones count as zero, so that bits
+// beyond the last input do not matter.
+template <std::int64_t kVectors>
+HWY_NOINLINE void fill_last_table(const float* W, std::int64_t stride, std::int64_t valid,
+                                  float* table) {
+  HWY_ALIGN float rows[kGroup * kColumns] = {};
+  for (std::int64_t i = 0; i < valid; ++i)
+    std::copy_n(W + i * stride, kVectors * kLanes, rows + i * kColumns);
+  fill_table<kVectors>(rows, kColumns, table);
 }
 
 // out[r] = in[r] (or 0) + the table entries that the words of kRows rows name.
@@ -138,8 +150,12 @@ HWY_NOINLINE void column_block(const BitProductArgs& p, const float* W, std::int
       hwy::Prefetch(W + i * W_stride);
     for (std::int64_t g = 0; g < groups; ++g) {
       const std::int64_t input = first + g * kGroup;
-      fill_table<kVectors>(W + input * W_stride, W_stride, p.K - input,
-                           tables + g * kEntries * kColumns);
+      float* table = tables + g * kEntries * kColumns;
+      if (input + kGroup <= p.K) {
+        fill_table<kVectors>(W + input * W_stride, W_stride, table);
+      } else {
+        fill_last_table<kVectors>(W + input * W_stride, W_stride, p.K - input, table);
+      }
     }
     // Running sums lie densely in scratch; the last chunk sends them to their place.
     const bool last = k == chunks.count - 1;
