@@ -34,6 +34,17 @@ TEST(CpuTiling, MoreParticlesMakeNoLargerTiles) {
   }
 }
 
+TEST(CpuTiling, ALargeNetworkHasLongerTiles) {
+  const CpuBackend cpu(1);
+  const auto rows = [&](std::int64_t parameters) {
+    return 50 *
+           cpu.choose_tiling({.batch = 200, .M = 50, .row_floats = 7700, .parameters = parameters})
+               .tile;
+  };
+  EXPECT_LT(rows(200'000), 800);
+  EXPECT_GT(rows(4'000'000), 900);
+}
+
 // Ten tiles of good size in five parts would leave one of two threads idle for a sixth of the step.
 TEST(CpuTiling, ThreadsEndTogether) {
   const CpuBackend cpu(1);

@@ -84,7 +84,8 @@ void CpuBackend::download_bits(ConstBits from, std::span<std::uint8_t> to) {
 }
 
 // Tiles of some hundreds of rows: fewer do not pay for the look-up tables (250 rows cost a tenth
-// more than 500), more fall out of the caches without gain. Yet threads need tiles: four at least,
+// more than 500), more fall out of the caches without gain, unless the network is large: every tile
+// reads all weights and adds to all of their gradient. Yet threads need tiles: four at least,
 // unless they become too small even for a dense product. A part costs two passes over the
 // parameters, so that a large network on few rows gets fewer. Parts are a power of two with as many
 // tiles each, for two, four or eight threads to end together; but an example whose particles fill a
@@ -94,7 +95,8 @@ Tiling CpuBackend::choose_tiling(const StepShape& shape) const {
   const std::int64_t batch = std::max<std::int64_t>(1, shape.batch);
   const std::int64_t rows = batch * std::max<std::int64_t>(1, shape.M);
   const std::int64_t row_floats = std::max<std::int64_t>(1, shape.row_floats);
-  const std::int64_t good_rows = std::max(kGoodRows, kCacheFloats / row_floats);
+  const std::int64_t for_weights = std::min(2 * kGoodRows, shape.parameters / 4096);
+  const std::int64_t good_rows = std::max({kGoodRows, kCacheFloats / row_floats, for_weights});
   const std::int64_t good = rows / good_rows;
   const std::int64_t least = std::min<std::int64_t>(4, rows / kLeastRows);
   const std::int64_t wanted = std::clamp<std::int64_t>(std::max(good, least), 1, batch);
