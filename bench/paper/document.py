@@ -22,6 +22,14 @@ def with_margin(figure, values):
     return text
 
 
+def ours(figure, runs):
+    return with_margin(figure, [run[figure] for run in runs]) if runs else NOT_YET
+
+
+def seeds_and_rate(runs):
+    return [str(len(runs)), f"{runs[0]['learning_rate']:g}" if runs else ""]
+
+
 def is_reached(figure, runs, paper):
     """At the paper's figure or better, its own margin allowed."""
     return statistics.fmean([run[figure] for run in runs]) <= sum(paper)
@@ -52,27 +60,24 @@ def papers_table(table, experiments, results):
     lines = []
     for experiment in rows:
         runs = results.of(experiment)
-        ours = [with_margin(f, [run[f] for run in runs]) if runs else NOT_YET for f in figures]
         (figure, paper), = experiment.paper.items()
         printed = " ± ".join(number(figure, value) for value in paper)
-        line = [experiment.name, *ours, f"<sub>{printed}</sub>" if foreign else printed]
+        line = [experiment.name, *(ours(f, runs) for f in figures), f"<sub>{printed}</sub>" if foreign else printed]
         if not foreign:
             line.append("" if not runs else "yes" if is_reached(figure, runs, paper) else "**no**")
-        lines.append([*line, str(len(runs)), f"{runs[0]['learning_rate']:g}" if runs else ""])
+        lines.append([*line, *seeds_and_rate(runs)])
     return grid(header, lines)
 
 
 def choices_table(table, experiments, results):
     """Rows that change one choice each, beside the row that they change."""
+    (figure, title), = rows_of(table, experiments)[0].table.figures.items()
     lines = []
     for experiment in rows_of(table, experiments):
-        figure = next(iter(experiment.table.figures))
         runs = results.of(experiment)
-        line = [experiment.of.name, experiment.name]
-        for known in (runs, results.of(experiment.of)):
-            line.append(with_margin(figure, [run[figure] for run in known]) if known else NOT_YET)
-        lines.append([*line, str(len(runs)), f"{runs[0]['learning_rate']:g}" if runs else ""])
-    return grid(["row", "changed", "test NLL", "as chosen", "seeds", "rate"], lines)
+        lines.append([experiment.of.name, experiment.name, ours(figure, runs),
+                      ours(figure, results.of(experiment.of)), *seeds_and_rate(runs)])
+    return grid(["row", "changed", title, "as chosen", "seeds", "rate"], lines)
 
 
 def claims_table(table, experiments, results):
@@ -120,8 +125,8 @@ def commands(table, experiments, results):
         runs = results.of(experiment)
         if runs:
             job = Job(experiment, runs[0]["learning_rate"], runs[0]["epochs"], runs[0]["seed"])
-            lines.append(f"# {experiment.name}\nsfnn train {job.arguments()}")
-    return "```sh\n" + "\n".join(lines) + "\n```"
+            lines.append(f"# {experiment.id}: {experiment.name}\nsfnn train {job.arguments()}")
+    return "```sh\n" + "\n".join(lines) + "\n```" if lines else f"*{table}: {NOT_YET}*"
 
 
 def theorem1():
