@@ -208,9 +208,13 @@ int run_train(TrainCommand command) {
   const DataSet data = data_of(config, command.machine);
   RunDirectory directory(command.out.empty() ? new_directory(command, config)
                                              : fs::path(command.out));
+  const bool goes_on = command.resume && directory.holds_run();
+  if (goes_on && !command.dry_run) directory.lock();
+  std::optional<Checkpoint> saved;
+  if (goes_on) saved = directory.newest([&](const std::string& line) { progress.warn(line); });
   const NetworkSpec spec = network_of(config, data);
-  const TrainPlan plan =
-      plan_training(*backend, spec, train_options_of(config, command.machine), data);
+  const TrainPlan plan = plan_training(
+      *backend, spec, train_options_of(config, command.machine, *backend, saved), data);
   profiled_steps_of(command.machine, plan.schedule.total_steps);
   if (plan.tiling.short_of_memory) progress.say(tiling_note(plan));
   if (!command.dry_run) require_memory(plan, *backend);
@@ -223,10 +227,8 @@ int run_train(TrainCommand command) {
     require_memory(plan, *backend);
     return kDone;
   }
-  TrainingRun run(*backend, config, command.machine, data, directory, progress);
-  if (command.resume && directory.holds_run()) {
-    directory.lock();
-    directory.require_same(config);
+  TrainingRun run(*backend, config, command.machine, data, directory, progress, std::move(saved));
+  if (goes_on) {
     run.resume();
   } else {
     if (command.resume) progress.say("there is no run to resume: starting afresh");

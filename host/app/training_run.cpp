@@ -25,8 +25,16 @@ constexpr std::int64_t kExamplesLookedAt = 100, kParticlesLookedAt = 2;
 
 }  // namespace
 
+TrainOptions train_options_of(const Config& config, const MachineOptions& machine,
+                              const Backend& backend, const std::optional<Checkpoint>& saved) {
+  TrainOptions options = train_options_of(config, machine);
+  if (saved && saved->device == backend.name()) options.tiling = saved->tiling;
+  return options;
+}
+
 TrainingRun::TrainingRun(Backend& backend, const Config& config, const MachineOptions& machine,
-                         const DataSet& data, RunDirectory directory, Progress& progress)
+                         const DataSet& data, RunDirectory directory, Progress& progress,
+                         std::optional<Checkpoint> saved)
     : backend_(backend),
       config_(config),
       data_(data),
@@ -35,7 +43,8 @@ TrainingRun::TrainingRun(Backend& backend, const Config& config, const MachineOp
       spec_(network_of(config, data)),
       test_spec_(test_network_of(config, spec_)),
       looked_at_(first_of(data.valid.count > 0 ? data.valid : data.train, kExamplesLookedAt)),
-      trainer_(backend, spec_, train_options_of(config, machine), data),
+      saved_(std::move(saved)),
+      trainer_(backend, spec_, train_options_of(config, machine, backend, saved_), data),
       profiled_(profiled_steps_of(machine, trainer_.total_steps())),
       goes_on_without_saving_(machine.on_save_error == "continue") {}
 
@@ -43,8 +52,8 @@ void TrainingRun::start() { trainer_.set_params(starting_weights(config_, spec_)
 
 void TrainingRun::resume() {
   const auto warn = [&](const std::string& line) { progress_.warn(line); };  // --quiet or not
-  const auto saved = directory_.newest(warn);
-  saved ? restore(*saved) : start();
+  saved_ ? restore(*saved_) : start();
+  saved_.reset();
   // Epochs that the checkpoint does not know of will be trained, and reported, again.
   std::vector<MetricsLine> lines = read_metrics(directory_.metrics(), warn);
   std::erase_if(lines, [&](const MetricsLine& line) {
@@ -55,11 +64,11 @@ void TrainingRun::resume() {
 
 void TrainingRun::restore(const Checkpoint& saved) {
   if (!(saved.network == spec_)) throw DataError("the checkpoint's network is another one");
-  if (saved.tiling.tile != trainer_.tiling().tile ||
-      saved.tiling.parts != trainer_.tiling().parts) {
-    throw DataError(
-        fmt::format("the checkpoint was made with train.tile={} and train.parts={}: set them",
-                    saved.tiling.tile, saved.tiling.parts));
+  if (saved.device != backend_.name()) {
+    progress_.say(
+        fmt::format("the checkpoint was made on {}: {} rounds its sums in another order, "
+                    "so the run goes on, but not bit for bit",
+                    saved.device.empty() ? "an unknown device" : saved.device, backend_.name()));
   }
   state_ = saved.state;
   trainer_.restore({.step = state_.step,
@@ -99,7 +108,8 @@ Checkpoint TrainingRun::checkpoint() {
           .x_bytes = input_bytes(config_.data.set, data_),
           .state = state_,
           .config = config_,
-          .tiling = trainer_.tiling()};
+          .tiling = trainer_.tiling(),
+          .device = backend_.name()};
 }
 
 TrainingRun::End TrainingRun::train() {

@@ -19,15 +19,20 @@
 
 namespace sfnn {
 
+// What a run trains with, from its config or from the checkpoint that it goes on from: the same
+// kind of device keeps the tiling, and so the order of every sum, whatever it would choose today.
+TrainOptions train_options_of(const Config&, const MachineOptions&, const Backend&,
+                              const std::optional<Checkpoint>& saved);
+
 class TrainingRun {
  public:
-  // The data and the backend must outlive the run.
+  // saved: what `resume` goes on from. The data and the backend must outlive the run.
   TrainingRun(Backend&, const Config&, const MachineOptions&, const DataSet&, RunDirectory,
-              Progress&);
+              Progress&, std::optional<Checkpoint> saved = {});
 
   // Takes the weights that the config says; without it they are drawn ones.
   void start();
-  // Goes on from the directory's newest checkpoint, or starts where it has none.
+  // Goes on from the saved state, or starts where there is none.
   void resume();
 
   enum class End { finished, stopped };
@@ -66,7 +71,8 @@ class TrainingRun {
   RunDirectory directory_;
   Progress& progress_;
   NetworkSpec spec_, test_spec_;
-  Examples looked_at_;  // for warnings
+  Examples looked_at_;               // for warnings
+  std::optional<Checkpoint> saved_;  // until it is resumed from
   Trainer trainer_;
   TrainState state_;                 // best so far; the rest is filled in when it is saved
   std::optional<Evaluation> valid_;  // of the last epoch that ended, where it had one

@@ -98,7 +98,8 @@ ordered_json about(const Checkpoint& checkpoint) {
             {"output", name_of(kOutputs, checkpoint.network.output)}}},
           {"x_bytes", name_of(kBytes, checkpoint.x_bytes)},
           {"state", state},
-          {"tiling", {{"tile", checkpoint.tiling.tile}, {"parts", checkpoint.tiling.parts}}}};
+          {"tiling", {{"tile", checkpoint.tiling.tile}, {"parts", checkpoint.tiling.parts}}},
+          {"device", checkpoint.device}};
 }
 
 // --- loading -----------------------------------------------------------------------------------
@@ -153,6 +154,7 @@ void read_metadata(const TensorFile& file, Checkpoint& checkpoint) {
   TrainState::visit(checkpoint.state, FromJson{json.at("state")});
   FromJson{json.at("tiling")}("tile", checkpoint.tiling.tile);
   FromJson{json.at("tiling")}("parts", checkpoint.tiling.parts);
+  if (json.contains("device")) checkpoint.device = json.at("device").get<std::string>();
   checkpoint.config = from_toml(file.metadata.at(kConfig), kConfig);
   checkpoint.config.validate();
   if (checkpoint.config.net.hidden != checkpoint.network.hidden)

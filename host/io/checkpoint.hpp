@@ -54,7 +54,8 @@ struct Checkpoint {
   Bytes x_bytes = Bytes::grey;  // how a file of inputs is read
   TrainState state;
   Config config;
-  Tiling tiling;  // decides the order of sums, so a resumed run must not choose anew
+  Tiling tiling;       // decides the order of sums, so a resumed run must not choose anew
+  std::string device;  // Backend::name() of the one that chose it; empty: not known
 };
 
 // Throws Error for a checkpoint that is not whole: a size that does not fit the network, a number
