@@ -131,6 +131,7 @@ int run_estimators(const EstimatorsCommand& command) {
       command.sweep_c.empty() ? std::vector<double>() : sweep_values(command.sweep_c);
   TrainingPath path = open_path(command.path);
   path.config = changed(path.config, command.settings);
+  require_data_inside(path.config, command.machine, command.settings);
   const auto backend = make_backend(command.machine.backend);
   DataSet data = data_of(path.config, command.machine);
   data.x_mean = path.x_mean;
