@@ -18,6 +18,7 @@ class GrowingBuffer {
   T* room(std::size_t count) {
     if (count > capacity_) {
       data_.reset();
+      capacity_ = 0;  // should the next line throw
       data_.reset(static_cast<T*>(::operator new(count * sizeof(T), kAlign)));
       capacity_ = count;
     }
