@@ -233,6 +233,9 @@ TEST(Checkpoint, MetadataIsNotTrusted) {
   EXPECT_THAT(error_with("/network/hidden", 3), HasSubstr("cannot be read"));
   EXPECT_THAT(error_with("/network/hidden", "3s"), HasSubstr("cannot be read"));
   EXPECT_THAT(error_with("/note", std::string(70000, 'x')), HasSubstr("bytes about its run"));
+  const std::string deep = std::string(100, '[') + std::string(100, ']');
+  EXPECT_THAT(error_with("/note", nlohmann::ordered_json::parse(deep)),
+              HasSubstr("nested too deeply"));
 
   TensorFile file = to_tensor_file(example());
   file.metadata["sfnn.config"] = "[train]\nepoch = 1";

@@ -7,6 +7,7 @@
 
 #include "host/backend/error.hpp"
 #include "host/io/atomic_file.hpp"
+#include "host/io/json_depth.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace sfnn {
@@ -63,8 +64,7 @@ TEST_F(Metrics, ATornLastLineIsPassedOverAndThenCutOff) {
 }
 
 TEST_F(Metrics, ABadLineInTheMiddleIsNamed) {
-  for (const std::string& bad :
-       std::vector<std::string>{"{\"epoch\":", "[1]", "", std::string(100000, '[')}) {
+  for (const std::string& bad : std::vector<std::string>{"{\"epoch\":", "[1]", ""}) {
     write_file_atomically(file_, first_.dump() + "\n" + bad + "\n" + second_.dump() + "\n");
     try {
       read_metrics(file_);
@@ -73,6 +73,26 @@ TEST_F(Metrics, ABadLineInTheMiddleIsNamed) {
       EXPECT_THAT(e.what(), HasSubstr("metrics.jsonl:2: not a JSON object"));
     }
   }
+}
+
+// Writing such a line again would call itself once a bracket, until the stack ends.
+TEST_F(Metrics, ALineThatIsNestedTooDeeplyIsNamed) {
+  const auto nested = [](int depth) {
+    return fmt::format("{{\"a\":\"]]\\\"]\",\"b\":{}{}}}\n", std::string(depth - 1, '['),
+                       std::string(depth - 1, ']'));
+  };
+  for (const std::string& deep :
+       {nested(kMaxJsonDepth + 1), nested(1'000'000), std::string(1'000'000, '[') + "\n"}) {
+    write_file_atomically(file_, first_.dump() + "\n" + deep);
+    std::string warnings;
+    EXPECT_THAT(read_metrics(file_, [&](const std::string& line) { warnings += line; }),
+                ElementsAre(first_));
+    EXPECT_THAT(warnings, HasSubstr("metrics.jsonl:2: nested too deeply: passed over"));
+    EXPECT_THROW(read_metrics(file_), DataError);
+  }
+  write_file_atomically(file_, nested(kMaxJsonDepth));
+  ASSERT_EQ(read_metrics(file_).size(), 1u);
+  EXPECT_EQ(read_metrics(file_)[0].dump() + "\n", nested(kMaxJsonDepth));
 }
 
 TEST_F(Metrics, AnEpochThatIsNotACountIsNamed) {

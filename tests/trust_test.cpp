@@ -322,6 +322,20 @@ TEST_F(TrustInFiles, NamesInARunDoNotLeadOutsideTheDataFolders) {
   EXPECT_EQ(run("eval run --data inside").code, 0);
 }
 
+TEST_F(TrustInFiles, ALineOfAMillionBracketsIsPassedOver) {
+  ASSERT_EQ(run("train " + settings("x.npy") + "--set train.epochs=2 --out run").code, 0);
+  const std::string line =
+      "{\"a\":" + std::string(1'000'000, '[') + std::string(1'000'000, ']') + "}\n";
+  for (const char* name : {"metrics.jsonl", "sessions.jsonl"})
+    write_file_atomically(directory_ / "run" / name, line);
+  fs::remove(directory_ / "run/checkpoints" / step_files("run").back());
+  for (const std::string command : {"info run", "report run", "train --resume --out run"}) {
+    const Result result = run(command);
+    EXPECT_EQ(result.code, 0) << command << result.out;
+    EXPECT_THAT(result.out, testing::HasSubstr("metrics.jsonl:1: nested too deeply: passed over"));
+  }
+}
+
 TEST_F(TrustInFiles, TheReportShowsHostileNamesAsText) {
   const std::string hostile = "<img src=x onerror=alert(1)>\"&";
   fs::rename(directory_ / "x.npy", directory_ / (hostile + ".npy"));

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "host/backend/error.hpp"
+#include "host/io/json_depth.hpp"
 #include "host/train/pass.hpp"
 #include "kernels/philox.hpp"
 
@@ -144,6 +145,7 @@ void read_metadata(const TensorFile& file, Checkpoint& checkpoint) {
   const std::string& text = file.metadata.at(kAbout);
   if (text.size() > kMaxAboutBytes)
     throw DataError(fmt::format("{} bytes about its run are too many", text.size()));
+  if (is_nested_too_deeply(text)) throw DataError("what it says of its run is nested too deeply");
   const auto json = ordered_json::parse(text);
   std::int64_t version = 0;
   FromJson{json}("version", version);

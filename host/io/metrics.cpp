@@ -11,6 +11,7 @@
 #include "host/backend/error.hpp"
 #include "host/io/atomic_file.hpp"
 #include "host/io/file_descriptor.hpp"
+#include "host/io/json_depth.hpp"
 
 namespace sfnn {
 namespace {
@@ -60,10 +61,14 @@ std::vector<MetricsLine> parse_metrics(std::string_view text, std::string_view n
   std::string_view rest = whole_lines(text);
   for (int number = 1; !rest.empty(); ++number) {
     const std::size_t end = rest.find('\n');
-    MetricsLine line = MetricsLine::parse(rest.substr(0, end), nullptr, /*allow_exceptions=*/false);
+    const std::string_view json = rest.substr(0, end);
     rest.remove_prefix(end + 1);
     const char* fault = nullptr;
-    if (!line.is_object()) {
+    MetricsLine line;
+    if (is_nested_too_deeply(json)) {
+      fault = "nested too deeply";
+    } else if (line = MetricsLine::parse(json, nullptr, /*allow_exceptions=*/false);
+               !line.is_object()) {
       fault = "not a JSON object";
     } else if (line.contains("epoch") && !line["epoch"].is_number_unsigned()) {
       fault = "its epoch is not a count";

@@ -16,8 +16,9 @@ using MetricsLine = nlohmann::ordered_json;
 // left at the end is cut off first. Throws SaveError.
 void append_metrics(const std::filesystem::path&, const MetricsLine&);
 
-// All whole lines; a torn last one is passed over. Each is an object, and its "epoch", if it has
-// one, a count: nothing else is promised. A line that is not so is named to `warn` and passed over;
+// All whole lines; a torn last one is passed over. Each is an object, nested no deeper than
+// kMaxJsonDepth (host/io/json_depth.hpp), and its "epoch", if it has one, a count: nothing else is
+// promised. A line that is not so is named to `warn` and passed over;
 // without `warn`, DataError is thrown. Takes at most 64 times the memory of the text, and a file of
 // more than 256 MiB is refused.
 using Warn = std::function<void(const std::string&)>;

@@ -193,4 +193,5 @@ write("metrics", {
     "epoch_is_text": '{"epoch":"<b>"}\n',
     "negative_epoch": '{"epoch":-1}\n',
     "empty_line": '{"epoch":1}\n\n',
+    "nested": '{"a":"[\\"[","b":' + "[" * 15 + "]" * 15 + "}\n",
 })
