@@ -9,12 +9,14 @@
 #include "host/backend/error.hpp"
 #include "host/data/byte_reader.hpp"
 #include "host/data/idx.hpp"
+#include "host/io/atomic_file.hpp"
 #include "host/io/checkpoint.hpp"
 #include "host/io/metrics.hpp"
 #include "host/io/npy.hpp"
 #include "host/io/safetensors.hpp"
 #include "tests/support/idx_files.hpp"
 #include "tests/support/peak_memory.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 namespace sfnn::test {
 namespace {
@@ -116,6 +118,17 @@ TEST(LoaderMemory, SafetensorsTakeSixtyFourTimesTheirHeader) {
   expect_safetensors(End::loaded, "{\"__metadata__\":{", "\"{}\":\"\"", "}}");
   expect_safetensors(End::loaded, "{",
                      "\"{}\":{{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]}}", "}");
+}
+
+// Sparse, so that neither file takes room: one of zeros, and a sound one that has grown.
+TEST(LoaderMemory, ASafetensorsFileLongerThanItSaysIsNotRead) {
+  const TemporaryDirectory directory;
+  const auto path = directory.path() / "some.safetensors";
+  for (const std::string& start : {std::string(), serialize({{{"a", {2}, {1, 2}}}, {}})}) {
+    write_file_atomically(path, start);
+    std::filesystem::resize_file(path, std::uintmax_t(8) << 30);
+    expect_within(kMiB, End::refused, [&] { read_safetensors(path); });
+  }
 }
 
 // --- TOML, checkpoints, metrics

@@ -127,6 +127,15 @@ TEST_F(RunDirectoryTest, ADamagedLaterCheckpointDoesNotCount) {
                                    "step-00000012.safetensors", "step-00000020.safetensors"));
 }
 
+TEST_F(RunDirectoryTest, AHugeFileIsNamedAndPassedOver) {
+  run_.save(at_step(10));
+  const fs::path huge = path_ / "checkpoints/step-00000099.safetensors";
+  std::ofstream{huge};
+  fs::resize_file(huge, std::uintmax_t(900) << 30);  // sparse: it takes no room
+  EXPECT_EQ(newest_step(), 10);
+  EXPECT_THAT(warnings_, AllOf(HasSubstr(huge.string()), HasSubstr("passed over")));
+}
+
 // The pointer comes after what it points at.
 TEST_F(RunDirectoryTest, ACheckpointThatCannotBeWrittenIsNotTheLatest) {
   run_.save(at_step(10));

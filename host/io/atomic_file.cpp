@@ -4,11 +4,11 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <exception>
 #include <system_error>
 #include <utility>
 
 #include "host/backend/error.hpp"
-#include "host/io/file_descriptor.hpp"
 
 namespace sfnn {
 namespace {
@@ -87,28 +87,42 @@ void write_file_atomically(const fs::path& path, std::string_view bytes) {
   if (!sync_directory(path.parent_path())) fail("be synced to disk");
 }
 
-std::string read_file(const fs::path& path, std::size_t max_bytes) {
-  const auto fail = [&](const std::string& why) {
-    throw DataError(fmt::format("{}: cannot be read: {}", path.string(), why));
-  };
-  const FileDescriptor file(path, O_RDONLY | O_NONBLOCK);  // a pipe would be waited for
-  if (!file.is_open()) fail(reason(errno));
+InputFile::InputFile(const fs::path& path)
+    : path_(path), file_(path, O_RDONLY | O_NONBLOCK) {  // a pipe would be waited for
+  if (!file_.is_open()) fail(reason(errno));
   struct stat facts {};
-  if (::fstat(file.get(), &facts) != 0) fail(reason(errno));
+  if (::fstat(file_.get(), &facts) != 0) fail(reason(errno));
   if (!S_ISREG(facts.st_mode)) fail("not a regular file");
-  if (std::size_t(facts.st_size) > max_bytes)
-    fail(fmt::format("{} bytes, and at most {} are expected", facts.st_size, max_bytes));
+  size_ = std::size_t(facts.st_size);
+}
 
-  std::string bytes(std::size_t(facts.st_size), '\0');
+void InputFile::fail(const std::string& why) const {
+  throw DataError(fmt::format("{}: cannot be read: {}", path_.string(), why));
+}
+
+std::string InputFile::read(std::size_t count) {
+  std::string bytes;
+  try {
+    bytes.resize(count);
+  } catch (const std::exception&) {  // no memory, or more than any string has
+    fail(fmt::format("there is no memory for its {} bytes", count));
+  }
   std::size_t have = 0;
-  while (have < bytes.size()) {
-    const ssize_t count = ::read(file.get(), bytes.data() + have, bytes.size() - have);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail(reason(errno));
-    if (count == 0) fail("it became shorter while it was read");
-    have += std::size_t(count);
+  while (have < count) {
+    const ssize_t got = ::read(file_.get(), bytes.data() + have, count - have);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail(reason(errno));
+    if (got == 0) fail("it became shorter while it was read");
+    have += std::size_t(got);
   }
   return bytes;
+}
+
+std::string read_file(const fs::path& path, std::size_t max_bytes) {
+  InputFile file(path);
+  if (file.size() > max_bytes)
+    file.fail(fmt::format("{} bytes, and at most {} are expected", file.size(), max_bytes));
+  return file.read(file.size());
 }
 
 }  // namespace sfnn

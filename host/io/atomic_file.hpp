@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "host/io/file_descriptor.hpp"
+
 namespace sfnn {
 
 // Writes `path`.tmp in the same directory, syncs it, renames it over `path` and syncs the
@@ -19,8 +21,23 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view b
 // so that what is written in it cannot be lost with it. Throws SaveError.
 void make_directories(const std::filesystem::path& path);
 
-// Throws DataError, also for a file of more than max_bytes, before memory is taken for it, and for
-// what is no file: a pipe is not waited for.
+// A file that is read from its beginning, piece by piece. All throw DataError with its name.
+class InputFile {
+ public:
+  // Also for what is no file: a pipe is not waited for.
+  explicit InputFile(const std::filesystem::path& path);
+
+  std::size_t size() const { return size_; }  // when it was opened
+  std::string read(std::size_t count);        // the next ones, which must be there
+  [[noreturn]] void fail(const std::string& why) const;
+
+ private:
+  std::filesystem::path path_;
+  FileDescriptor file_;
+  std::size_t size_ = 0;
+};
+
+// Throws DataError, also for a file of more than max_bytes, before memory is taken for it.
 std::string read_file(const std::filesystem::path& path, std::size_t max_bytes);
 
 }  // namespace sfnn

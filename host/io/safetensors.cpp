@@ -43,6 +43,23 @@ std::span<const std::byte> as_byte_span(std::string_view text) {
 
 // --- reading -----------------------------------------------------------------------------------
 
+[[noreturn]] void refuse(std::string_view name, const std::string& why) {
+  throw DataError(fmt::format("{}: not a sound safetensors file: {}", name, why));
+}
+
+// What the first bytes of a file say of its header's length; the file has so many bytes in all.
+std::size_t header_length(std::string_view first, std::size_t file_size, std::string_view name) {
+  if (first.size() < kLengthBytes) refuse(name, "it is too short for a header");
+  std::uint64_t length = 0;
+  std::memcpy(&length, first.data(), kLengthBytes);
+  const std::size_t rest = file_size - kLengthBytes;
+  if (length > kMaxHeaderBytes)
+    refuse(name, fmt::format("a header of {} bytes is too long", length));
+  if (length > rest)
+    refuse(name, fmt::format("its header should have {} bytes, and {} follow", length, rest));
+  return length;
+}
+
 // Walks through a header before it is kept: how deep it is, and whether a key occurs twice, of
 // which a JSON object would keep only the last. (nlohmann's parser would call back for the same, in
 // time quadratic in the number of objects.)
@@ -84,23 +101,26 @@ class HeaderWatch : public nlohmann::json_sax<nlohmann::json> {
   std::set<std::string> keys_[kMaxDepth];
 };
 
+// Reads the header alone: it says how long the file must be, before memory is taken for the rest.
 class Reader {
  public:
-  Reader(std::span<const std::byte> bytes, std::string_view name, Checksums checksums)
-      : bytes_(bytes), name_(name), checksums_(checksums) {}
+  Reader(std::string_view header, std::size_t data_size, std::string_view name, Checksums checksums)
+      : header_(header), data_size_(data_size), name_(name), checksums_(checksums) {
+    const nlohmann::json json = parse_header();
+    if (json.contains(kMetadata)) metadata_ = read_metadata(json[std::string(kMetadata)]);
+    check_header_crc();
+    entries_ = read_entries(json);
+  }
 
-  TensorFile read() {
-    split();
-    const nlohmann::json header = parse_header();
+  TensorFile read(std::span<const std::byte> data) const {
     TensorFile file;
-    if (header.contains(kMetadata)) file.metadata = read_metadata(header[std::string(kMetadata)]);
-    check_header_crc(file.metadata);
-    for (const Entry& entry : read_entries(header)) {
+    file.metadata = metadata_;
+    for (const Entry& entry : entries_) {
       NamedTensor tensor{entry.name, entry.shape, {}};
-      const auto data = data_.subspan(entry.begin, entry.end - entry.begin);
-      check_tensor_crc(file.metadata, entry.name, data);
-      tensor.values.resize(data.size() / sizeof(float));
-      if (!data.empty()) std::memcpy(tensor.values.data(), data.data(), data.size());
+      const auto bytes = data.subspan(entry.begin, entry.end - entry.begin);
+      check_tensor_crc(entry.name, bytes);
+      tensor.values.resize(bytes.size() / sizeof(float));
+      if (!bytes.empty()) std::memcpy(tensor.values.data(), bytes.data(), bytes.size());
       file.tensors.push_back(std::move(tensor));
     }
     std::erase_if(file.metadata,
@@ -112,24 +132,10 @@ class Reader {
   struct Entry {
     std::string name;
     std::vector<std::int64_t> shape;
-    std::size_t begin = 0, end = 0;  // in data_
+    std::size_t begin = 0, end = 0;  // in the data
   };
 
-  [[noreturn]] void refuse(const std::string& why) const {
-    throw DataError(fmt::format("{}: not a sound safetensors file: {}", name_, why));
-  }
-
-  void split() {
-    if (bytes_.size() < kLengthBytes) refuse("it is too short for a header");
-    std::uint64_t length = 0;
-    std::memcpy(&length, bytes_.data(), kLengthBytes);
-    const auto rest = bytes_.subspan(kLengthBytes);
-    if (length > kMaxHeaderBytes) refuse(fmt::format("a header of {} bytes is too long", length));
-    if (length > rest.size())
-      refuse(fmt::format("its header should have {} bytes, and {} follow", length, rest.size()));
-    header_ = {reinterpret_cast<const char*>(rest.data()), std::size_t(length)};
-    data_ = rest.subspan(length);
-  }
+  [[noreturn]] void refuse(const std::string& why) const { sfnn::refuse(name_, why); }
 
   nlohmann::json parse_header() const {
     HeaderWatch watch;
@@ -168,8 +174,7 @@ class Reader {
       }
       end = entry.end;
     }
-    if (end < data_.size())
-      refuse(fmt::format("{} bytes follow its last tensor", data_.size() - end));
+    if (end < data_size_) refuse(fmt::format("{} bytes follow its last tensor", data_size_ - end));
     return entries;
   }
 
@@ -208,8 +213,7 @@ class Reader {
     const auto offsets = numbers("data_offsets");
     if (offsets.size() != 2 || offsets[0] > offsets[1])
       bad("has data_offsets that are not a begin and an end");
-    if (offsets[1] > data_.size())
-      bad(fmt::format("ends at byte {} of {}", offsets[1], data_.size()));
+    if (offsets[1] > data_size_) bad(fmt::format("ends at byte {} of {}", offsets[1], data_size_));
     if (offsets[1] - offsets[0] != size)
       bad(fmt::format("has {} bytes of data, and its shape needs {}", offsets[1] - offsets[0],
                       size));
@@ -218,9 +222,9 @@ class Reader {
     return entry;
   }
 
-  void check_header_crc(const std::map<std::string, std::string>& metadata) const {
-    const auto stated = metadata.find(std::string(kHeaderCrc));
-    if (stated == metadata.end()) {
+  void check_header_crc() const {
+    const auto stated = metadata_.find(std::string(kHeaderCrc));
+    if (stated == metadata_.end()) {
       if (checksums_ == Checksums::required) refuse("its header has no checksum");
       return;
     }
@@ -233,10 +237,9 @@ class Reader {
       refuse("its header is damaged (checksum)");
   }
 
-  void check_tensor_crc(const std::map<std::string, std::string>& metadata,
-                        const std::string& tensor, std::span<const std::byte> data) const {
-    const auto stated = metadata.find(std::string(kTensorCrc) + tensor);
-    if (stated == metadata.end()) {
+  void check_tensor_crc(const std::string& tensor, std::span<const std::byte> data) const {
+    const auto stated = metadata_.find(std::string(kTensorCrc) + tensor);
+    if (stated == metadata_.end()) {
       if (checksums_ == Checksums::required)
         refuse(fmt::format("tensor '{:.60}' has no checksum", tensor));
       return;
@@ -245,11 +248,12 @@ class Reader {
       refuse(fmt::format("tensor '{:.60}' is damaged (checksum)", tensor));
   }
 
-  std::span<const std::byte> bytes_;
+  std::string_view header_;
+  std::size_t data_size_;
   std::string_view name_;
   Checksums checksums_;
-  std::string_view header_;
-  std::span<const std::byte> data_;
+  std::map<std::string, std::string> metadata_;
+  std::vector<Entry> entries_;  // by the place of their data
 };
 
 void check_tensor(const NamedTensor& tensor) {
@@ -302,13 +306,20 @@ std::string serialize(const TensorFile& file) {
 
 TensorFile parse_safetensors(std::span<const std::byte> bytes, std::string_view name,
                              Checksums checksums) {
-  return Reader(bytes, name, checksums).read();
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::size_t length = header_length(text.substr(0, kLengthBytes), bytes.size(), name);
+  const auto data = bytes.subspan(kLengthBytes + length);
+  return Reader(text.substr(kLengthBytes, length), data.size(), name, checksums).read(data);
 }
 
 TensorFile read_safetensors(const std::filesystem::path& path, Checksums checksums) {
-  constexpr std::size_t kMaxBytes = std::size_t(1) << 40;
-  const std::string bytes = read_file(path, kMaxBytes);
-  return parse_safetensors(as_byte_span(bytes), path.string(), checksums);
+  const std::string name = path.string();
+  InputFile file(path);
+  const std::string first = file.read(std::min(file.size(), kLengthBytes));
+  const std::string header = file.read(header_length(first, file.size(), name));
+  const Reader reader(header, file.size() - kLengthBytes - header.size(), name, checksums);
+  const std::string data = file.read(file.size() - kLengthBytes - header.size());
+  return reader.read(as_byte_span(data));
 }
 
 void write_safetensors(const std::filesystem::path& path, const TensorFile& file) {

@@ -45,6 +45,8 @@ std::string serialize(const TensorFile&);
 TensorFile parse_safetensors(std::span<const std::byte> bytes, std::string_view name,
                              Checksums checksums = Checksums::where_present);
 
+// The same of a file, whose size is compared with what its header says before more than that is
+// read.
 TensorFile read_safetensors(const std::filesystem::path&,
                             Checksums checksums = Checksums::where_present);
 void write_safetensors(const std::filesystem::path&, const TensorFile&);  // atomically
