@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <functional>
 #include <regex>
 
 #include "host/io/atomic_file.hpp"
@@ -115,6 +116,28 @@ TEST_F(Looking, ReportWithoutTheDataShowsWhatTheFilesTell) {
   EXPECT_THAT(page, HasSubstr("Training criterion"));
   EXPECT_THAT(page, HasSubstr("data:image/png")) << "samples.png is at hand";
   EXPECT_THAT(page, Not(HasSubstr("Hidden layer")));
+}
+
+// A run that others made may have anything by the name of its picture.
+TEST_F(Looking, AReportEmbedsThePictureOfTheRunAndNothingElse) {
+  train("first", "");
+  Checkpoint checkpoint = newest("first");
+  checkpoint.config.data.set = "gone";
+  RunDirectory(directory_ / "first").save(checkpoint);
+  fs::create_directories(directory_ / "files");
+  const fs::path picture = directory_ / "first/samples.png", elsewhere = directory_ / "elsewhere";
+  fs::rename(picture, elsewhere);
+  const std::function<void()> obstacles[] = {[&] { fs::create_symlink(elsewhere, picture); },
+                                             [&] { write_file_atomically(picture, "a secret"); },
+                                             [&] { fs::create_directories(picture); }};
+  for (const auto& put : obstacles) {
+    put();
+    const Result report = run("report first --data files");
+    ASSERT_EQ(report.code, 0) << report.out;
+    EXPECT_THAT(report.out, HasSubstr("left out"));
+    EXPECT_THAT(file("first/report.html"), Not(HasSubstr("data:image/png")));
+    fs::remove(picture);
+  }
 }
 
 TEST_F(Looking, PredictGivesTheProbabilitiesOfClasses) {

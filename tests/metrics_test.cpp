@@ -34,6 +34,13 @@ TEST_F(Metrics, ALineAnEpochInTheOrderGiven) {
   EXPECT_THAT(read_metrics(file_), ElementsAre(first_, second_));
 }
 
+TEST_F(Metrics, ReadingFollowsNoLink) {
+  const auto elsewhere = directory_.path() / "elsewhere";
+  append_metrics(elsewhere, first_);
+  std::filesystem::create_symlink(elsewhere, file_);
+  EXPECT_THROW(read_metrics(file_), DataError);
+}
+
 TEST_F(Metrics, AppendingFollowsNoLink) {
   const auto precious = directory_.path() / "precious";
   write_file_atomically(precious, "mine");

@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <fstream>
+#include <functional>
 
 #include "host/backend/error.hpp"
 #include "host/io/atomic_file.hpp"
@@ -43,7 +44,7 @@ class RunDirectoryTest : public testing::Test {
   static std::string error_of_lock(RunDirectory run) {
     try {
       run.lock();
-    } catch (const ConfigError& error) {
+    } catch (const Error& error) {
       return error.what();
     }
     return "no error";
@@ -195,6 +196,34 @@ TEST_F(RunDirectoryTest, CheckpointsThatLieElsewhereAreRefused) {
   fs::create_directories(path_);
   fs::create_directory_symlink(directory_.path() / "elsewhere", path_ / "checkpoints");
   EXPECT_THAT(error_of_lock(run_), HasSubstr("is a link"));
+}
+
+TEST_F(RunDirectoryTest, NothingIsReadThroughALink) {
+  run_.create({});
+  run_.save(at_step(10));
+  run_.save_best(at_step(10));
+  const auto error_of = [](const std::function<void()>& read) -> std::string {
+    try {
+      read();
+    } catch (const DataError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  const std::pair<const char*, std::function<void()>> readers[] = {
+      {"config.toml", [&] { run_.config(); }},
+      {"checkpoints/best.safetensors", [&] { open_checkpoint(path_, /*best=*/true, {}); }},
+      {"checkpoints", [&] { open_checkpoint(path_, /*best=*/true, {}); }},
+      {"checkpoints", [&] { open_checkpoint(path_, /*best=*/false, {}); }}};
+  for (const auto& [name, read] : readers) {
+    EXPECT_EQ(error_of(read), "no error") << name;
+    const fs::path elsewhere = directory_.path() / "elsewhere";
+    fs::rename(path_ / name, elsewhere);
+    fs::create_symlink(elsewhere, path_ / name);
+    EXPECT_THAT(error_of(read), AllOf(HasSubstr((path_ / name).string()), HasSubstr("is a link")));
+    fs::remove(path_ / name);
+    fs::rename(elsewhere, path_ / name);
+  }
 }
 
 TEST_F(RunDirectoryTest, TheLockFollowsNoLink) {

@@ -13,6 +13,7 @@
 #include "host/app/test_figures.hpp"
 #include "host/backend/error.hpp"
 #include "host/io/atomic_file.hpp"
+#include "host/io/png.hpp"
 #include "host/io/run_directory.hpp"
 #include "host/sfnn.hpp"
 
@@ -60,6 +61,21 @@ ReportRun read_run(const std::string& path, std::string name, bool best) {
           .sessions = read_metrics(directory.sessions(), warn)};
 }
 
+// The picture that the run left; whatever else has its name stays out of the page.
+std::string picture_of(const RunDirectory& directory) {
+  const fs::path path = directory.samples();
+  try {
+    require_no_link(path);
+    if (!fs::exists(path)) return "";
+    std::string bytes = read_file(path, kMaxPictureBytes);
+    if (is_png(bytes)) return bytes;
+    warn(fmt::format("{}: not a PNG picture: left out", path.string()));
+  } catch (const DataError& error) {
+    warn(fmt::format("{}: left out", error.what()));
+  }
+  return "";
+}
+
 Measured measure(Backend& backend, const LoadedNetwork& loaded) {
   const NetworkSpec& spec = loaded.test_network();
   const Config& config = loaded.config();
@@ -96,8 +112,7 @@ void add_measurements(Backend& backend, const ReportCommand& command, ReportRun&
     // Of the last weights: the best ones were not tested.
     if (!command.best && !run.metrics.empty()) run.own_test = test_in(run.metrics.back());
     if (run.own_test) run.note += "; its test figures are from its own record";
-    const fs::path picture = RunDirectory(run.path).samples();
-    if (fs::exists(picture)) run.png = read_file(picture, kMaxPictureBytes);
+    run.png = picture_of(RunDirectory(run.path));
   }
 }
 

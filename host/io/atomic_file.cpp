@@ -87,6 +87,12 @@ void write_file_atomically(const fs::path& path, std::string_view bytes) {
   if (!sync_directory(path.parent_path())) fail("be synced to disk");
 }
 
+void require_no_link(const fs::path& path) {
+  if (fs::is_symlink(path))
+    throw DataError(
+        fmt::format("{} is a link: a run's files lie in its own directory", path.string()));
+}
+
 InputFile::InputFile(const fs::path& path)
     : path_(path), file_(path, O_RDONLY | O_NONBLOCK) {  // a pipe would be waited for
   if (!file_.is_open()) fail(reason(errno));

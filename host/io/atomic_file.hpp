@@ -21,6 +21,10 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view b
 // so that what is written in it cannot be lost with it. Throws SaveError.
 void make_directories(const std::filesystem::path& path);
 
+// Throws DataError where the path itself is a link: in a directory that others made it may lead
+// anywhere, and what is read there be shown.
+void require_no_link(const std::filesystem::path& path);
+
 // A file that is read from its beginning, piece by piece. All throw DataError with its name.
 class InputFile {
  public:

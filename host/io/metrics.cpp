@@ -85,6 +85,7 @@ std::vector<MetricsLine> parse_metrics(std::string_view text, std::string_view n
 }
 
 std::vector<MetricsLine> read_metrics(const fs::path& path, const Warn& warn) {
+  require_no_link(path);
   if (!fs::exists(path)) return {};
   return parse_metrics(read_file(path, kMaxBytes), path.string(), warn);
 }

@@ -20,7 +20,7 @@ void append_metrics(const std::filesystem::path&, const MetricsLine&);
 // kMaxJsonDepth (host/io/json_depth.hpp), and its "epoch", if it has one, a count: nothing else is
 // promised. A line that is not so is named to `warn` and passed over;
 // without `warn`, DataError is thrown. Takes at most 64 times the memory of the text, and a file of
-// more than 256 MiB is refused.
+// more than 256 MiB is refused, as is a link.
 using Warn = std::function<void(const std::string&)>;
 std::vector<MetricsLine> parse_metrics(std::string_view text, std::string_view name_for_errors,
                                        const Warn& warn = nullptr);

@@ -22,6 +22,8 @@ std::uint8_t shade(float value) {
 
 }  // namespace
 
+bool is_png(std::string_view bytes) { return bytes.starts_with("\x89PNG\r\n\x1a\n"); }
+
 std::string encode_png(const GreyImage& image) {
   if (image.height < 1 || image.width < 1 || image.height > PNG_USER_HEIGHT_MAX ||
       image.width > PNG_USER_WIDTH_MAX ||

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sfnn {
@@ -17,6 +18,7 @@ struct GreyImage {
   std::uint8_t at(std::int64_t y, std::int64_t x) const { return pixels[y * width + x]; }
 };
 
+bool is_png(std::string_view bytes);                             // by its signature
 std::string encode_png(const GreyImage&);                        // throws Error
 void write_png(const std::filesystem::path&, const GreyImage&);  // atomically; throws Error
 

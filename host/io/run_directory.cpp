@@ -28,15 +28,15 @@ std::optional<std::int64_t> step_of(const std::string& name) {
 
 bool RunDirectory::holds_run() const { return fs::exists(path_ / "config.toml"); }
 
-Config RunDirectory::config() const { return load_config(path_ / "config.toml"); }
+Config RunDirectory::config() const {
+  require_no_link(path_ / "config.toml");
+  return load_config(path_ / "config.toml");
+}
 
 void RunDirectory::lock() {
   if (lock_) return;
   make_directories(path_);
-  if (fs::is_symlink(checkpoints())) {
-    throw ConfigError(fmt::format("{} is a link: a run writes to its own directory alone",
-                                  checkpoints().string()));
-  }
+  require_no_link(checkpoints());
   std::string holder;
   lock_ = FileLock::take(path_ / "lock", holder);
   if (!lock_) {
@@ -119,6 +119,7 @@ void RunDirectory::save_best(const Checkpoint& checkpoint) {
 }
 
 std::vector<RunDirectory::StepFile> RunDirectory::step_files() const {
+  require_no_link(checkpoints());
   std::vector<StepFile> files;
   std::error_code ec;
   for (const auto& entry : fs::directory_iterator(checkpoints(), ec)) {
@@ -152,6 +153,10 @@ Checkpoint open_checkpoint(const fs::path& run_or_file, bool best,
                            const std::function<void(const std::string&)>& warn) {
   if (!fs::is_directory(run_or_file)) return load_checkpoint(run_or_file);
   const RunDirectory run(run_or_file);
+  if (best) {
+    require_no_link(run.best().parent_path());
+    require_no_link(run.best());
+  }
   if (best && !fs::exists(run.best())) {
     throw ConfigError(
         fmt::format("{} has no best checkpoint, as its run has validated nothing (data.valid): "

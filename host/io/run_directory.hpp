@@ -7,6 +7,8 @@
 //   checkpoints/step-00000600.safetensors ...   the newest train.keep of them
 //   checkpoints/best.safetensors                by validation NLL
 //   checkpoints/latest                          the name of the newest, for people and scripts
+//
+// Neither is anything written nor read through a link in it: what is one throws DataError.
 #pragma once
 
 #include <filesystem>
