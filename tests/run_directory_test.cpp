@@ -94,6 +94,26 @@ TEST_F(RunDirectoryTest, RemovesNothingThatItDidNotWrite) {
   EXPECT_EQ(newest_step(), 40);
 }
 
+TEST_F(RunDirectoryTest, RemovesWhatAKilledRunWasWritingAndNothingThatLooksLikeIt) {
+  fs::create_directories(path_ / "checkpoints");
+  const auto put = [&](const std::vector<std::string>& names) {
+    for (const std::string& name : names) std::ofstream(path_ / name) << "mine";
+  };
+  const std::vector<std::string> stale = {
+      "config.toml.17-0.tmp", "metrics.jsonl.17-1.tmp", "checkpoints/latest.17-0.tmp",
+      "checkpoints/best.safetensors.17-0.tmp", "checkpoints/step-00000010.safetensors.17-0.tmp"};
+  const std::vector<std::string> mine = {"config.toml.tmp", "thesis.17-0.tmp",
+                                         "report.html.17-0.tmp", "checkpoints/best.safetensors.tmp",
+                                         "checkpoints/step-1.safetensors.17-0.tmp"};
+  put(stale);
+  put(mine);
+  run_.create({});
+  run_.save(at_step(10));
+  run_.save_best(at_step(10));
+  for (const std::string& name : stale) EXPECT_FALSE(fs::exists(path_ / name)) << name;
+  for (const std::string& name : mine) EXPECT_TRUE(fs::exists(path_ / name)) << name;
+}
+
 // Without a config they are no run's, and a new one would remove or replace them.
 TEST_F(RunDirectoryTest, ANewRunLeavesTheFilesOfAnotherAlone) {
   for (const char* name :

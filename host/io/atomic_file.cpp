@@ -15,6 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kTemporary = ".tmp";
+constexpr int kMaxTemporary = 100;  // of one process and one file
+
 std::string reason(int error) { return std::generic_category().message(error); }
 
 // Removes a file that was not brought to its end.
@@ -31,6 +34,16 @@ class Temporary {
  private:
   fs::path path_;
 };
+
+// Whatever has such a name already, a file, a link or a pipe, is neither opened nor replaced.
+FileDescriptor open_temporary(const fs::path& path, fs::path& temporary) {
+  for (int number = 0;; ++number) {
+    temporary = path;
+    temporary += fmt::format(".{}-{}{}", ::getpid(), number, kTemporary);
+    FileDescriptor file(temporary, O_WRONLY | O_CREAT | O_EXCL);
+    if (file.is_open() || errno != EEXIST || number == kMaxTemporary) return file;
+  }
+}
 
 bool write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -69,12 +82,8 @@ void write_file_atomically(const fs::path& path, std::string_view bytes) {
   const auto fail = [&](const char* what) {
     throw SaveError(fmt::format("{}: cannot {}: {}", path.string(), what, reason(errno)));
   };
-  fs::path temporary_path = path;
-  temporary_path += ".tmp";
-
-  // Whatever has its name, half a file, a link or a pipe, is not opened but replaced.
-  ::unlink(temporary_path.c_str());
-  FileDescriptor file(temporary_path, O_WRONLY | O_CREAT | O_EXCL);
+  fs::path temporary_path;
+  FileDescriptor file = open_temporary(path, temporary_path);
   if (!file.is_open()) fail("be written");
   Temporary temporary(temporary_path);
   if (!write_all(file.get(), bytes)) fail("be written");
@@ -85,6 +94,19 @@ void write_file_atomically(const fs::path& path, std::string_view bytes) {
 
   // The rename itself lasts only once the directory is on disk.
   if (!sync_directory(path.parent_path())) fail("be synced to disk");
+}
+
+std::optional<std::string> target_of_temporary(std::string_view file_name) {
+  // From its end: .tmp, a number, a dash, a number, a dot.
+  if (!file_name.ends_with(kTemporary)) return std::nullopt;
+  std::string_view rest = file_name.substr(0, file_name.size() - kTemporary.size());
+  for (const char before : {'-', '.'}) {
+    const std::size_t digits = rest.find_last_not_of("0123456789");
+    if (digits == std::string_view::npos || digits + 1 == rest.size() || rest[digits] != before)
+      return std::nullopt;
+    rest = rest.substr(0, digits);
+  }
+  return std::string(rest);
 }
 
 void require_no_link(const fs::path& path) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,11 +12,15 @@
 
 namespace sfnn {
 
-// Writes `path`.tmp in the same directory, syncs it, renames it over `path` and syncs the
-// directory. On failure throws SaveError with the system's reason; `path` is then as it was (or,
-// where the directory alone could not be synced, new) and the temporary is gone. One that a killed
-// process left behind is removed by the next write, so writers of one path must be kept apart.
+// Writes a temporary in the same directory, under a name that nothing has, syncs it, renames it
+// over `path` and syncs the directory. On failure throws SaveError with the system's reason; `path`
+// is then as it was (or, where the directory alone could not be synced, new) and the temporary is
+// gone. Of several writers of one path the last one's bytes stay.
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
+
+// The file that a temporary was to become, by its name; none: it is no temporary of ours. One that
+// a killed process left stays until somebody who knows that it is dead removes it.
+std::optional<std::string> target_of_temporary(std::string_view file_name);
 
 // Makes the directory, and those above it, where they are absent; each is on disk when it returns,
 // so that what is written in it cannot be lost with it. Throws SaveError.

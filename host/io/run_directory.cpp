@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "host/backend/error.hpp"
@@ -43,6 +44,27 @@ void RunDirectory::lock() {
     throw ConfigError(fmt::format("{} is in use by {}: wait for its end, or choose another --out",
                                   path_.string(), holder));
   }
+  remove_temporaries();
+}
+
+// Those of the report stay: whoever writes it holds no lock, and may be about to.
+void RunDirectory::remove_temporaries() const {
+  constexpr std::array<std::string_view, 5> kFiles = {"config.toml", "metrics.jsonl", "samples.png",
+                                                      "search.json", "search.jsonl"};
+  constexpr std::array<std::string_view, 2> kCheckpoints = {"latest", "best.safetensors"};
+  const auto remove = [](const fs::path& directory, const auto& is_ours) {
+    std::error_code ignored;  // one file too many is no reason to stop
+    for (const auto& entry : fs::directory_iterator(directory, ignored)) {
+      const auto target = target_of_temporary(entry.path().filename().string());
+      if (target && is_ours(*target) && entry.symlink_status().type() == fs::file_type::regular)
+        fs::remove(entry.path(), ignored);
+    }
+  };
+  remove(path_,
+         [&](const std::string& name) { return std::ranges::find(kFiles, name) != kFiles.end(); });
+  remove(checkpoints(), [&](const std::string& name) {
+    return step_of(name) || std::ranges::find(kCheckpoints, name) != kCheckpoints.end();
+  });
 }
 
 void RunDirectory::create(const Config& config) {

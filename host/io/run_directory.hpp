@@ -41,6 +41,7 @@ class RunDirectory {
   bool holds_run() const;  // is there a config of a run?
   // Makes the directory and keeps other runs out until this object is gone, or the process. Throws
   // ConfigError where another process trains there. What writes to the directory locks it first.
+  // Temporaries that a killed run left are removed.
   void lock();
   // Locks the directory for a new run and leaves its config, or throws ConfigError: it holds a run
   // already, of this config or another, or files that this one would take for its own.
@@ -62,6 +63,7 @@ class RunDirectory {
 
  private:
   void require_nothing_in_the_way() const;
+  void remove_temporaries() const;
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
   struct StepFile {
     std::int64_t step;
