@@ -1,4 +1,5 @@
 // `sfnn train --search-lr`: the grid, the choice, what is kept of it.
+#include "host/io/atomic_file.hpp"
 #include "host/io/metrics.hpp"
 #include "tests/support/program.hpp"
 
@@ -138,6 +139,21 @@ TEST_F(Program, AnEditedSearchIsRefused) {
   MetricsLine of_another = trials[0];
   of_another["config"] = 5;
   EXPECT_FALSE(refused(options, of_another)) << "it does not count";
+}
+
+TEST_F(Program, ASearchLeavesTheFilesOfOthersAlone) {
+  const std::string command = "train " + small_ + kOptions + "--search-lr 0.03:0.1 --out here";
+  for (const std::string name : {"search.json", "search.jsonl", "lock"}) {
+    for (const std::string text : {"{\"mine\":1}", "{\"mine\":1}\n", "mine"}) {
+      fs::create_directories(directory_ / "here");
+      write_file_atomically(directory_ / "here" / name, text);
+      const Result result = run(command);
+      EXPECT_NE(result.code, 0) << name << text;
+      EXPECT_NE(result.out.find("here/" + name), std::string::npos) << result.out;
+      EXPECT_EQ(read_file(directory_ / "here" / name, 100), text);
+      fs::remove_all(directory_ / "here");
+    }
+  }
 }
 
 TEST_F(Program, ASearchThatCannotBeIsRefused) {

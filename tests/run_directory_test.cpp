@@ -116,9 +116,9 @@ TEST_F(RunDirectoryTest, RemovesWhatAKilledRunWasWritingAndNothingThatLooksLikeI
 
 // Without a config they are no run's, and a new one would remove or replace them.
 TEST_F(RunDirectoryTest, ANewRunLeavesTheFilesOfAnotherAlone) {
-  for (const char* name :
-       {"checkpoints/step-00000001.safetensors", "checkpoints/best.safetensors",
-        "checkpoints/latest", "metrics.jsonl", "sessions.jsonl", "samples.png", "report.html"}) {
+  for (const char* name : {"checkpoints/step-00000001.safetensors", "checkpoints/best.safetensors",
+                           "checkpoints/latest", "metrics.jsonl", "sessions.jsonl", "samples.png",
+                           "report.html", "search.json", "search.jsonl"}) {
     const fs::path file = path_ / name;
     fs::create_directories(file.parent_path());
     std::ofstream(file) << "mine";
@@ -128,8 +128,10 @@ TEST_F(RunDirectoryTest, ANewRunLeavesTheFilesOfAnotherAlone) {
     } catch (const ConfigError& error) {
       EXPECT_THAT(error.what(), AllOf(HasSubstr(file.string()), HasSubstr("another --out")));
     }
+    EXPECT_THROW(run_.begin_search(/*is_known=*/false), ConfigError) << name;
     EXPECT_FALSE(run_.holds_run()) << name;
     EXPECT_EQ(read_file(file, 10), "mine");
+    EXPECT_FALSE(fs::exists(path_ / "lock")) << "nor is anything left among them";
     fs::remove(file);
   }
   run_.create({});
@@ -190,6 +192,24 @@ TEST_F(RunDirectoryTest, ASecondRunIsKeptOutWhileTheFirstLives) {
     EXPECT_THROW(run_.create({}), ConfigError);
     EXPECT_FALSE(run_.holds_run());
   }
+  EXPECT_EQ(error_of_lock(run_), "no error");
+}
+
+// Such a name is nobody's alone.
+TEST_F(RunDirectoryTest, AFileThatIsNoLockIsLeftAsItIs) {
+  fs::create_directories(path_);
+  const fs::path lock = path_ / "lock", other = directory_.path() / "other";
+  for (const char* text : {"mine", "process ", "process 12 of the thesis", "process 12\n"}) {
+    write_file_atomically(lock, text);
+    EXPECT_THAT(error_of_lock(run_), AllOf(HasSubstr(lock.string()), HasSubstr("no lock")));
+    EXPECT_EQ(read_file(lock, 100), text);
+  }
+  write_file_atomically(other, "process 12");
+  fs::remove(lock);
+  fs::create_hard_link(other, lock);
+  EXPECT_THAT(error_of_lock(run_), HasSubstr("no lock"));
+  EXPECT_EQ(read_file(other, 100), "process 12");
+  fs::remove(other);
   EXPECT_EQ(error_of_lock(run_), "no error");
 }
 

@@ -199,12 +199,16 @@ std::vector<double> rate_grid(const RateRange& range) {
 
 std::optional<SavedSearch> saved_search(const RunDirectory& directory) {
   const fs::path path = directory.search_options();
-  const std::vector<MetricsLine> lines = read_metrics(path);
-  if (lines.empty()) return std::nullopt;
+  if (!fs::exists(fs::symlink_status(path))) return std::nullopt;
+  const auto refuse = [&] {
+    throw DataError(
+        fmt::format("{}: not a search: remove it, or choose another --out", path.string()));
+  };
+  const std::vector<MetricsLine> lines = read_metrics(path, [&](const std::string&) { refuse(); });
+  if (lines.size() != 1) refuse();
   const auto value = [&](const char* key, auto is_right) {
     const auto found = lines[0].find(key);
-    if (found == lines[0].end() || !is_right(*found))
-      throw DataError(fmt::format("{}: not a search: remove it", path.string()));
+    if (found == lines[0].end() || !is_right(*found)) refuse();
     return *found;
   };
   const auto is_number = [](const MetricsLine& item) { return item.is_number(); };
@@ -231,7 +235,7 @@ std::optional<double> search_rate(Backend& backend, const MachineOptions& machin
   config.train.warmup_epochs.reset();  // the long run's share, not its count
   const std::vector<double> grid = rate_grid(search.range);
   const fs::path file = directory.search();
-  directory.lock();
+  directory.begin_search(/*is_known=*/saved_search(directory).has_value());
   save_search(directory, search);
   std::vector<RateTrial> trials = known_trials(file, key_of(config), config.train.epochs);
   Trials runs(backend, machine, data, config);

@@ -52,9 +52,9 @@ struct SavedSearch {
 std::optional<SavedSearch> saved_search(const RunDirectory&);
 
 // The best rate; none: stopped. Trials are kept in the run directory's search.jsonl as they end,
-// and one found there is not repeated. Throws ConfigError where there is nothing to validate on,
-// DataError where search.jsonl holds a trial that no search has made, Error where no rate of the
-// grid trains.
+// and one found there is not repeated. Throws ConfigError where there is nothing to validate on or
+// files of another's are in the way, DataError where search.json or search.jsonl holds what no
+// search has written, Error where no rate of the grid trains.
 std::optional<double> search_rate(Backend&, const MachineOptions&, const DataSet&,
                                   const RateSearch&, RunDirectory&);
 

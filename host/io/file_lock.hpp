@@ -13,7 +13,8 @@ namespace sfnn {
 class FileLock {
  public:
   // Makes the file where it is absent. Null: another process holds it, and `holder` is what that
-  // one wrote of itself ("process 4711"). Throws SaveError where the file cannot be opened.
+  // one wrote of itself ("process 4711"). Throws SaveError where the file cannot be opened, and
+  // ConfigError where it is another's: it holds something else, or has a second name.
   static std::unique_ptr<FileLock> take(const std::filesystem::path&, std::string& holder);
 
  private:

@@ -47,6 +47,14 @@ void RunDirectory::lock() {
   remove_temporaries();
 }
 
+// Where nobody has a lock yet, none is left among files of somebody else's; where there is one, its
+// holder may be writing them.
+void RunDirectory::lock_after(FunctionRef<void()> require_room) {
+  if (!fs::exists(fs::symlink_status(path_ / "lock"))) require_room();
+  lock();
+  require_room();
+}
+
 // Those of the report stay: whoever writes it holds no lock, and may be about to.
 void RunDirectory::remove_temporaries() const {
   constexpr std::array<std::string_view, 5> kFiles = {"config.toml", "metrics.jsonl", "samples.png",
@@ -68,14 +76,17 @@ void RunDirectory::remove_temporaries() const {
 }
 
 void RunDirectory::create(const Config& config) {
-  lock();
-  if (holds_run()) {
-    require_same(config);
-    throw ConfigError(fmt::format(
-        "{} holds a run of this config already: continue it with --resume, or choose another --out",
-        path_.string()));
-  }
-  require_nothing_in_the_way();
+  const auto require_room = [&] {
+    if (holds_run()) {
+      require_same(config);
+      throw ConfigError(
+          fmt::format("{} holds a run of this config already: continue it with "
+                      "--resume, or choose another --out",
+                      path_.string()));
+    }
+    require_nothing_in_the_way();
+  };
+  lock_after(require_room);
   write_file_atomically(path_ / "config.toml", to_toml(config));
 }
 
@@ -83,14 +94,24 @@ void RunDirectory::create(const Config& config) {
 // would be replaced or, as an old checkpoint, removed.
 void RunDirectory::require_nothing_in_the_way() const {
   std::vector<fs::path> files = steps();
-  for (const fs::path& file :
-       {best(), checkpoints() / "latest", metrics(), sessions(), report(), samples()}) {
+  for (const fs::path& file : {best(), checkpoints() / "latest", metrics(), sessions(), report(),
+                               samples(), search(), search_options()}) {
+    if (searches_ && (file == search() || file == search_options())) continue;
     const fs::file_type type = fs::symlink_status(file).type();
     if (type != fs::file_type::not_found && type != fs::file_type::directory) files.push_back(file);
   }
   if (files.empty()) return;
   throw ConfigError(fmt::format("{} exists and belongs to no run of {}: choose another --out",
                                 files.front().string(), path_.string()));
+}
+
+void RunDirectory::begin_search(bool is_known) {
+  if (is_known) {
+    lock();
+  } else {
+    lock_after([&] { require_nothing_in_the_way(); });
+  }
+  searches_ = true;
 }
 
 void RunDirectory::require_same(const Config& other) const {

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "host/backend/function_ref.hpp"
 #include "host/io/checkpoint.hpp"
 #include "host/io/config.hpp"
 #include "host/io/file_lock.hpp"
@@ -43,6 +44,9 @@ class RunDirectory {
   // ConfigError where another process trains there. What writes to the directory locks it first.
   // Temporaries that a killed run left are removed.
   void lock();
+  // Locks the directory for a search, whose files `create` then takes for its own. is_known: those
+  // that are there are a search's. Else throws ConfigError where files are in the way.
+  void begin_search(bool is_known);
   // Locks the directory for a new run and leaves its config, or throws ConfigError: it holds a run
   // already, of this config or another, or files that this one would take for its own.
   void create(const Config&);
@@ -62,6 +66,7 @@ class RunDirectory {
   std::vector<std::filesystem::path> steps() const;  // all that are kept, newest first
 
  private:
+  void lock_after(FunctionRef<void()> require_room);
   void require_nothing_in_the_way() const;
   void remove_temporaries() const;
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
@@ -73,6 +78,7 @@ class RunDirectory {
 
   std::filesystem::path path_;
   std::shared_ptr<const FileLock> lock_;
+  bool searches_ = false;
 };
 
 // A run directory's newest (or best) checkpoint, or the file itself.
