@@ -156,6 +156,18 @@ TEST_F(Program, ASearchLeavesTheFilesOfOthersAlone) {
   }
 }
 
+// A second one would repeat its trials, and write over them.
+TEST_F(Program, TwoSearchesInOneDirectoryAreKeptApart) {
+  const std::string command = "train " + small_ + kOptions + "--search-lr 0.001:0.1 --out here";
+  const Result second =
+      run(command +
+          " --search-epochs 100000 & pid=$!; while [ ! -e here/search.json ]; do sleep "
+          "0.01; done; '" SFNN_PROGRAM "' " +
+          command + " 2>&1; code=$?; kill -KILL $pid; wait $pid; exit $code; #");
+  EXPECT_EQ(second.code, 2) << second.out;
+  EXPECT_NE(second.out.find("here is in use by process"), std::string::npos) << second.out;
+}
+
 TEST_F(Program, ASearchThatCannotBeIsRefused) {
   struct {
     const char *arguments, *says;
