@@ -11,6 +11,7 @@
 
 #include "host/backend/error.hpp"
 #include "host/io/atomic_file.hpp"
+#include "host/io/metrics.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace sfnn {
@@ -114,6 +115,16 @@ TEST_F(RunDirectoryTest, RemovesWhatAKilledRunWasWritingAndNothingThatLooksLikeI
   for (const std::string& name : mine) EXPECT_TRUE(fs::exists(path_ / name)) << name;
 }
 
+TEST_F(RunDirectoryTest, AFileInItsPlaceIsNamed) {
+  std::ofstream{path_};
+  try {
+    run_.create({});
+    ADD_FAILURE() << "no error";
+  } catch (const SaveError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("cannot make the directory " + path_.string()));
+  }
+}
+
 // Without a config they are no run's, and a new one would remove or replace them.
 TEST_F(RunDirectoryTest, ANewRunLeavesTheFilesOfAnotherAlone) {
   for (const char* name : {"checkpoints/step-00000001.safetensors", "checkpoints/best.safetensors",
@@ -157,6 +168,43 @@ TEST_F(RunDirectoryTest, AHugeFileIsNamedAndPassedOver) {
   fs::resize_file(huge, std::uintmax_t(900) << 30);  // sparse: it takes no room
   EXPECT_EQ(newest_step(), 10);
   EXPECT_THAT(warnings_, AllOf(HasSubstr(huge.string()), HasSubstr("passed over")));
+}
+
+// A kill between an epoch's line of metrics and its checkpoint is no loss.
+TEST_F(RunDirectoryTest, KnowsWhetherACheckpointWasLost) {
+  Config config;
+  config.train.save_every = 3;
+  run_.create(config);
+  const auto is_lost = [&] {
+    try {
+      run_.require_never_saved();
+    } catch (const DataError&) {
+      return true;
+    }
+    return false;
+  };
+  // Of ten steps each.
+  const auto is_lost_after = [&](std::int64_t epochs) {
+    fs::remove(run_.metrics());
+    for (std::int64_t epoch = 1; epoch <= epochs; ++epoch)
+      append_metrics(run_.metrics(), {{"epoch", epoch}, {"step", 10 * epoch}});
+    return is_lost();
+  };
+  EXPECT_FALSE(is_lost_after(0));
+  EXPECT_FALSE(is_lost_after(3));
+  EXPECT_TRUE(is_lost_after(4));
+  config.train.save_steps = 20;  // at the ends of epochs, where save_every alone decides
+  write_file_atomically(path_ / "config.toml", to_toml(config));
+  EXPECT_FALSE(is_lost_after(3));
+  config.train.save_steps = 15;
+  write_file_atomically(path_ / "config.toml", to_toml(config));
+  EXPECT_FALSE(is_lost_after(1));
+  EXPECT_TRUE(is_lost_after(2));
+
+  EXPECT_FALSE(is_lost_after(0));
+  run_.save(at_step(10));
+  fs::remove(path_ / "checkpoints/step-00000010.safetensors");
+  EXPECT_TRUE(is_lost()) << "the pointer tells";
 }
 
 // The pointer comes after what it points at.

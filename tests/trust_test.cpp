@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <functional>
+#include <map>
 
 #include "host/io/atomic_file.hpp"
 #include "host/io/metrics.hpp"
@@ -51,11 +53,58 @@ TEST_F(Trust, SavesWithinAnEpochAndKeepsAsManyAsAsked) {
 TEST_F(Trust, ARunWithoutACheckpointStartsItsMetricsAnew) {
   ASSERT_EQ(run("train " + small_ + "--set train.epochs=2 --out here").code, 0);
   const auto params = newest("here").params;
+  const fs::path metrics = directory_ / "here/metrics.jsonl";
+  rewrite_metrics(metrics, {read_metrics(metrics).front()});
+  fs::remove(directory_ / "here/checkpoints/latest");
   for (const std::string& name : step_files("here"))
     fs::remove(directory_ / "here/checkpoints" / name);
   ASSERT_EQ(run("train --resume --out here").code, 0);
   EXPECT_EQ(newest("here").params, params);
-  EXPECT_EQ(read_metrics(directory_ / "here/metrics.jsonl").size(), 2u);
+  EXPECT_EQ(read_metrics(metrics).size(), 2u);
+}
+
+// To begin again at step 0 would be to throw away what is left of it.
+TEST_F(Trust, ARunThatHasLostItsCheckpointsIsLeftAsItIs) {
+  if (::geteuid() == 0 && std::system("command -v setpriv > /dev/null") != 0)
+    GTEST_SKIP() << "root may read anything, and setpriv is not installed";
+  const std::string nobody = ::geteuid() == 0 ? "setpriv --reuid 65534 --clear-groups" : "";
+  const fs::path run_directory = directory_ / "here", checkpoints = run_directory / "checkpoints";
+  const struct {
+    const char* says;
+    std::function<void()> lose;
+    std::string environment;
+  } losses[] = {{"none of the 2 checkpoints of here is whole",
+                 [&] {
+                   for (const std::string& name : step_files("here"))
+                     fs::resize_file(checkpoints / name, 1000);
+                 },
+                 ""},
+                {"here/metrics.jsonl tells of epoch 2",
+                 [&] { fs::rename(checkpoints, run_directory / "aside"); }, ""},
+                {"here/checkpoints: cannot be read: Permission denied",
+                 [&] {
+                   fs::permissions(checkpoints, fs::perms(0));
+                   fs::permissions(run_directory / "lock", fs::perms(0666));
+                   fs::permissions(run_directory, fs::perms(0777));
+                 },
+                 nobody}};
+  for (const auto& loss : losses) {
+    ASSERT_EQ(run("train " + small_ + "--set train.epochs=3 --out here").code, 0);
+    loss.lose();
+    const auto files = [&] {
+      std::map<std::string, std::string> texts;
+      for (const char* name : {"config.toml", "metrics.jsonl", "sessions.jsonl"})
+        texts[name] = read_file(run_directory / name, kMaxPage);
+      return texts;
+    };
+    const auto before = files();
+    const Result resumed = run("train --resume --out here", loss.environment);
+    EXPECT_EQ(resumed.code, 1) << resumed.out;
+    EXPECT_THAT(resumed.out, testing::HasSubstr(loss.says));
+    EXPECT_EQ(files(), before);
+    if (fs::exists(checkpoints)) fs::permissions(checkpoints, fs::perms(0755));
+    fs::remove_all(run_directory);
+  }
 }
 
 // The order of sums is the checkpoint's, though this device would choose another today; on another

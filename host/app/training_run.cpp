@@ -52,7 +52,12 @@ void TrainingRun::start() { trainer_.set_params(starting_weights(config_, spec_)
 
 void TrainingRun::resume() {
   const auto warn = [&](const std::string& line) { progress_.warn(line); };  // --quiet or not
-  saved_ ? restore(*saved_) : start();
+  if (saved_) {
+    restore(*saved_);
+  } else {
+    directory_.require_never_saved();
+    start();
+  }
   saved_.reset();
   // Epochs that the checkpoint does not know of will be trained, and reported, again.
   std::vector<MetricsLine> lines = read_metrics(directory_.metrics(), warn);

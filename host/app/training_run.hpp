@@ -32,7 +32,8 @@ class TrainingRun {
 
   // Takes the weights that the config says; without it they are drawn ones.
   void start();
-  // Goes on from the saved state, or starts where there is none.
+  // Goes on from the saved state, or starts where there was none yet. Throws DataError, and leaves
+  // all as it is, where the directory has lost it.
   void resume();
 
   enum class End { finished, stopped };

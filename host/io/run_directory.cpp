@@ -8,6 +8,7 @@
 
 #include "host/backend/error.hpp"
 #include "host/io/atomic_file.hpp"
+#include "host/io/metrics.hpp"
 
 namespace sfnn {
 namespace fs = std::filesystem;
@@ -164,12 +165,16 @@ void RunDirectory::save_best(const Checkpoint& checkpoint) {
 std::vector<RunDirectory::StepFile> RunDirectory::step_files() const {
   require_no_link(checkpoints());
   std::vector<StepFile> files;
-  std::error_code ec;
-  for (const auto& entry : fs::directory_iterator(checkpoints(), ec)) {
-    const auto step = step_of(entry.path().filename().string());
-    if (step && entry.symlink_status().type() == fs::file_type::regular)
-      files.push_back({*step, entry.path()});
+  std::error_code ec, gone;
+  fs::directory_iterator entry(checkpoints(), ec);
+  for (; !ec && entry != fs::directory_iterator(); entry.increment(ec)) {
+    const auto step = step_of(entry->path().filename().string());
+    if (step && entry->symlink_status(gone).type() == fs::file_type::regular)
+      files.push_back({*step, entry->path()});
   }
+  // What cannot be seen may be there all the same.
+  if (ec && ec != std::errc::no_such_file_or_directory && ec != std::errc::not_a_directory)
+    throw DataError(fmt::format("{}: cannot be read: {}", checkpoints().string(), ec.message()));
   std::ranges::sort(files, std::greater(), &StepFile::step);
   return files;
 }
@@ -190,6 +195,37 @@ std::optional<Checkpoint> RunDirectory::newest(
     }
   }
   return std::nullopt;
+}
+
+void RunDirectory::require_never_saved() const {
+  const auto stop = [&](const std::string& what) {
+    throw DataError(
+        fmt::format("{}: put a whole one back, or start anew with another --out", what));
+  };
+  if (const std::size_t count = step_files().size(); count > 0) {
+    stop(count == 1
+             ? fmt::format("the only checkpoint of {} is not whole", path_.string())
+             : fmt::format("none of the {} checkpoints of {} is whole", count, path_.string()));
+  }
+  const fs::path latest = checkpoints() / "latest";
+  if (fs::exists(fs::symlink_status(latest)))
+    stop(fmt::format("{} names a checkpoint, and there is none", latest.string()));
+  // An epoch's line comes before its checkpoint, and after all that were due earlier.
+  const auto train = config().train;
+  for (const MetricsLine& line : read_metrics(metrics(), [](const std::string&) {})) {
+    const auto epoch = line.value("epoch", std::uint64_t(0));
+    const auto found = line.find("step");
+    const auto step = found != line.end() && found->is_number_unsigned()
+                          ? found->get<std::uint64_t>()
+                          : std::uint64_t(0);
+    const std::uint64_t per_epoch = epoch > 0 ? step / epoch : 0, every = train.save_steps;
+    const bool within = every > 0 && every < step && per_epoch > 0 && every % per_epoch != 0;
+    if (epoch > std::uint64_t(train.save_every) || within) {
+      stop(fmt::format(
+          "{} tells of epoch {}, before which a checkpoint was saved, and there is none",
+          metrics().string(), epoch));
+    }
+  }
 }
 
 Checkpoint open_checkpoint(const fs::path& run_or_file, bool best,

@@ -63,6 +63,9 @@ class RunDirectory {
   void save_best(const Checkpoint&);
   // The newest checkpoint that is whole. Damaged ones are named to `warn` and passed over.
   std::optional<Checkpoint> newest(const std::function<void(const std::string&)>& warn) const;
+  // For a run that has no whole one. Throws DataError unless it may have been killed before it
+  // saved its first: there are damaged ones, or `latest` or the metrics tell of one that is gone.
+  void require_never_saved() const;
   std::vector<std::filesystem::path> steps() const;  // all that are kept, newest first
 
  private:
