@@ -215,6 +215,23 @@ TEST_F(RunDirectoryTest, ACheckpointThatCannotBeWrittenIsNotTheLatest) {
   EXPECT_EQ(read_file(path_ / "checkpoints/latest", 100), "step-00000010.safetensors\n");
 }
 
+// Nor does the one before go until the new one and its pointer are in place.
+TEST_F(RunDirectoryTest, ACheckpointThatCannotBeWrittenLeavesTheOneBefore) {
+  for (const char* obstacle : {"step-00000020.safetensors", "latest"}) {
+    const auto save = [&](std::int64_t step) {
+      Checkpoint checkpoint = at_step(step);
+      checkpoint.config.train.keep = 1;
+      run_.save(checkpoint);
+    };
+    save(10);
+    fs::remove(path_ / "checkpoints" / obstacle);
+    fs::create_directories(path_ / "checkpoints" / obstacle / "occupied");
+    EXPECT_THROW(save(20), SaveError);
+    EXPECT_NO_THROW(load_checkpoint(path_ / "checkpoints/step-00000010.safetensors")) << obstacle;
+    fs::remove_all(path_ / "checkpoints");
+  }
+}
+
 // Nothing is read through the pointer: it is for people and scripts.
 TEST_F(RunDirectoryTest, AHostileLatestLeadsNowhere) {
   run_.save(at_step(10));
