@@ -24,6 +24,17 @@ TEST_F(Program, StartsFromAnotherRunsWeights) {
   EXPECT_NE(newest("drawn").params, newest("first").params);
 }
 
+TEST_F(Program, ADamagedCheckpointToStartFromIsNamed) {
+  ASSERT_EQ(run("train " + small_ + "--set train.epochs=2 --out first").code, 0);
+  const std::string damaged = step_files("first").back();
+  fs::resize_file(directory_ / "first/checkpoints" / damaged, 1000);
+  const Result tuned = run("train " + small_ + kFrozen + "--init-from first --quiet --out tuned");
+  ASSERT_EQ(tuned.code, 0) << tuned.out;
+  EXPECT_NE(tuned.out.find(damaged + ": not a sound safetensors file"), std::string::npos)
+      << tuned.out;
+  EXPECT_EQ(newest("tuned").params, newest("first").params);
+}
+
 TEST_F(Program, AStochasticNetworkStartsFromADeterministicOne) {
   ASSERT_EQ(run("train " + small_ + "--set net.hidden=20d,10d --set train.epochs=1 --out a").code,
             0);

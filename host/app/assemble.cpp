@@ -76,10 +76,10 @@ NetworkSpec test_network_of(const Config& config, const NetworkSpec& spec) {
   return config.eval.as_stochastic ? as_stochastic(spec) : spec;
 }
 
-std::vector<float> starting_weights(const Config& config, const NetworkSpec& spec) {
+std::vector<float> starting_weights(const Config& config, const NetworkSpec& spec,
+                                    const std::function<void(const std::string&)>& warn) {
   if (config.net.init_from.empty()) return initial_params(spec, config.seed, config.net.init_scale);
-  Checkpoint saved =
-      open_checkpoint(config.net.init_from, /*best=*/false, [](const std::string&) {});
+  Checkpoint saved = open_checkpoint(config.net.init_from, /*best=*/false, warn);
   const bool fits = saved.network == spec ||
                     (is_deterministic(saved.network) && as_stochastic(saved.network) == spec);
   if (!fits) {

@@ -1,6 +1,7 @@
 // From a config and the flags of the command line to the parts of the engine.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -36,8 +37,10 @@ NetworkSpec network_of(const Config&, const DataSet&);
 NetworkSpec test_network_of(const Config&,
                             const NetworkSpec&);  // B reads A's weights as stochastic
 // Drawn weights or, with net.init_from, those of another run: of the same network, or of A where
-// this one is B. Throws ConfigError where they do not fit.
-std::vector<float> starting_weights(const Config&, const NetworkSpec&);
+// this one is B. Damaged checkpoints are named to `warn` and passed over. Throws ConfigError where
+// the weights do not fit.
+std::vector<float> starting_weights(const Config&, const NetworkSpec&,
+                                    const std::function<void(const std::string&)>& warn);
 TrainOptions train_options_of(const Config&, const MachineOptions&);
 
 }  // namespace sfnn

@@ -60,7 +60,8 @@ struct TrainingPath {
     const std::vector<fs::path> files = RunDirectory(directory).steps();
     if (files.empty()) throw DataError(fmt::format("{} has no checkpoints", directory.string()));
     for (const fs::path& file : files) add(file);
-    if (config.net.init_from.empty()) weights.push_back({0, 0, starting_weights(config, network)});
+    if (config.net.init_from.empty())
+      weights.push_back({0, 0, starting_weights(config, network, warn)});
   }
 };
 

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "host/app/command_line.hpp"
 #include "host/backend/error.hpp"
 #include "host/io/atomic_file.hpp"
 #include "host/io/metrics.hpp"
@@ -108,7 +109,7 @@ class Trials {
         data_(data),
         config_(std::move(config)),
         spec_(network_of(config_, data)),
-        start_(starting_weights(config_, spec_)) {}
+        start_(starting_weights(config_, spec_, warn)) {}
 
   // None: stopped.
   std::optional<RateTrial> run(double rate, const RateTrial* best, const RateSearch& search);

@@ -85,7 +85,7 @@ Measured measure(Backend& backend, const LoadedNetwork& loaded) {
   };
   std::vector<LayerActivity> start;
   try {
-    const auto weights = starting_weights(config, network_of(config, data));
+    const auto weights = starting_weights(config, network_of(config, data), warn);
     start = activity(to_backend(backend, weights).floats());
   } catch (const Error& error) {
     warn(fmt::format("the weights that it started from are not shown: {}", error.what()));

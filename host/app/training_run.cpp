@@ -48,7 +48,10 @@ TrainingRun::TrainingRun(Backend& backend, const Config& config, const MachineOp
       profiled_(profiled_steps_of(machine, trainer_.total_steps())),
       goes_on_without_saving_(machine.on_save_error == "continue") {}
 
-void TrainingRun::start() { trainer_.set_params(starting_weights(config_, spec_)); }
+void TrainingRun::start() {
+  trainer_.set_params(
+      starting_weights(config_, spec_, [&](const std::string& line) { progress_.warn(line); }));
+}
 
 void TrainingRun::resume() {
   const auto warn = [&](const std::string& line) { progress_.warn(line); };  // --quiet or not
