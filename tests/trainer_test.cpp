@@ -365,7 +365,8 @@ TEST_F(NotFinite, AQuickLookSeesABadWeightAStepLater) {
   trainer.train_step();
   EXPECT_EQ(trainer.not_finite(), std::nullopt);
   trainer.train_step();
-  EXPECT_EQ(trainer.not_finite(), "step 4: no longer finite: C_hat; the weight of c");
+  EXPECT_EQ(trainer.not_finite(),
+            "step 4: no longer finite: C_hat; the weight of c, last seen finite after step 2");
 }
 
 // An infinite bias saturates its unit and leaves C_hat as it is: the steps since the weights were

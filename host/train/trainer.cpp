@@ -175,9 +175,13 @@ std::string Trainer::name_not_finite(bool C_hat_is_finite, std::span<const float
       gradient[i] += parts[p * part_layout_.size() + i];
   }
   add("gradient", not_finite_tensors(param_layout_, gradient));
-  add("weight", not_finite_tensors(param_layout_, params));
-  // Weights that C_hat does not show were last known to be good when they were looked at.
+  const std::vector<std::string> weights = not_finite_tensors(param_layout_, params);
+  add("weight", weights);
+  // Weights were last known to be good when they were looked at: C_hat shows them a step later, or
+  // never.
   const std::int64_t sound = C_hat_is_finite ? sound_weights_step_ : sound_step_;
+  if (!weights.empty() && sound_weights_step_ < sound)
+    found.back() += fmt::format(", last seen finite after step {}", sound_weights_step_);
   const std::string when = step_ - sound <= 1 ? fmt::format("step {}", step_)
                                               : fmt::format("step {} to {}", sound + 1, step_);
   return fmt::format("{}: no longer finite: {}", when, fmt::join(found, "; "));
