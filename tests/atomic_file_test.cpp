@@ -209,11 +209,21 @@ TEST_F(Syncing, NewDirectoriesAreSyncedInTheirParents) {
 }
 
 TEST_F(Syncing, ALineOfMetricsIsSyncedToo) {
-  int calls = 0;
-  sync_instead = [&](int) { return ++calls == 2 ? -1 : 0; };
+  int failing = 0;
+  std::vector<std::string> synced;
+  sync_instead = [&](int fd) {
+    synced.push_back(fs::read_symlink("/proc/self/fd/" + std::to_string(fd)).filename().string());
+    return int(synced.size()) == failing ? -1 : 0;
+  };
   append_metrics(file_, {{"epoch", 1}});
-  EXPECT_EQ(calls, 1);
-  EXPECT_THROW(append_metrics(file_, {{"epoch", 2}}), SaveError);
+  append_metrics(file_, {{"epoch", 2}});
+  EXPECT_THAT(synced, ElementsAre("weights", here_, "weights")) << "a new name once";
+  for (const int call : {1, 2}) {
+    synced.clear();
+    failing = call;
+    fs::remove(file_);
+    EXPECT_THROW(append_metrics(file_, {{"epoch", 1}}), SaveError);
+  }
 }
 
 TEST_F(AtomicFile, ADirectoryThatCannotBeMadeIsNamed) {

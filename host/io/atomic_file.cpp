@@ -55,12 +55,12 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
+}  // namespace
+
 bool sync_directory(const fs::path& path) {
   const FileDescriptor directory(path.empty() ? fs::path(".") : path, O_RDONLY | O_DIRECTORY);
   return directory.is_open() && ::fsync(directory.get()) == 0;
 }
-
-}  // namespace
 
 void make_directories(const fs::path& path) {
   // "a/b/" names the same directory as "a/b", and its parent is a.

@@ -30,6 +30,9 @@ void make_directories(const std::filesystem::path& path);
 // anywhere, and what is read there be shown.
 void require_no_link(const std::filesystem::path& path);
 
+// A new name lasts only once its directory is on disk. False: errno says why.
+bool sync_directory(const std::filesystem::path& path);
+
 // A file that is read from its beginning, piece by piece. All throw DataError with its name.
 class InputFile {
  public:

@@ -53,6 +53,9 @@ void append_metrics(const fs::path& path, const MetricsLine& line) {
   if (std::size_t(count) < text.size()) fail("the disk is full");
   // The checkpoint that follows takes the line for written.
   if (::fsync(file.get()) != 0) fail(std::generic_category().message(errno));
+  // A directory that one may write to but not read cannot be opened, and is left to the system.
+  if (facts.st_size == 0 && !sync_directory(path.parent_path()) && errno != EACCES)
+    fail(std::generic_category().message(errno));
 }
 
 std::vector<MetricsLine> parse_metrics(std::string_view text, std::string_view name,

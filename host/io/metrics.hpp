@@ -12,8 +12,8 @@ namespace sfnn {
 
 using MetricsLine = nlohmann::ordered_json;
 
-// Appends one line, handed to the system in one piece, and syncs it. A torn line that a killed run
-// left at the end is cut off first. Throws SaveError.
+// Appends one line, handed to the system in one piece, and syncs it, with the name of a new file. A
+// torn line that a killed run left at the end is cut off first. Throws SaveError.
 void append_metrics(const std::filesystem::path&, const MetricsLine&);
 
 // All whole lines; a torn last one is passed over. Each is an object, nested no deeper than
