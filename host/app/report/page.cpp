@@ -7,6 +7,7 @@
 #include <functional>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 
 #include "host/app/progress.hpp"
 #include "host/app/report/chart.hpp"
@@ -141,18 +142,16 @@ std::string final_figures(const Runs& runs) {
 std::string warnings(const Runs& runs) {
   std::string items;
   for (std::size_t r = 0; r < runs.size(); ++r) {
-    std::vector<std::pair<std::string, std::size_t>> counts;
+    std::vector<std::pair<std::string, std::size_t>> counts;  // in the order of their appearance
+    std::unordered_map<std::string, std::size_t> known;       // where in it
     for (const MetricsLine& line : runs[r].metrics) {
       const auto found = line.find("warnings");
       if (found == line.end() || !found->is_array()) continue;
       for (const MetricsLine& item : *found) {
         const std::string text = item.is_string() ? item.get<std::string>() : item.dump();
-        const auto known = std::ranges::find(counts, text, &decltype(counts)::value_type::first);
-        if (known == counts.end()) {
-          counts.emplace_back(text, 1);
-        } else {
-          ++known->second;
-        }
+        const auto [place, is_new] = known.emplace(text, counts.size());
+        if (is_new) counts.emplace_back(text, 0);
+        ++counts[place->second].second;
       }
     }
     for (const auto& [text, count] : counts) {
