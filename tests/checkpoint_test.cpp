@@ -222,9 +222,15 @@ TEST(Checkpoint, MetadataIsNotTrusted) {
   EXPECT_THAT(error_with("/state/step", 1u << 30), HasSubstr("step is out of range"));
   EXPECT_THAT(error_with("/state/epoch", 1.5), HasSubstr("epoch is not a count"));
   EXPECT_THAT(error_with("/state/epoch", 18446744073709551615u), HasSubstr("epoch is not a count"));
+  EXPECT_EQ(error_with("/state/epoch", 20), "no error");  // as many as the run has
+  EXPECT_THAT(error_with("/state/epoch", 21), HasSubstr("epoch is out of range"));
+  EXPECT_THAT(error_with("/state/epoch", INT64_MAX), HasSubstr("epoch is out of range"));
+  EXPECT_THAT(error_with("/state/step", 2), HasSubstr("epoch is out of range"));
   EXPECT_THAT(error_with("/state/seconds", "long"), HasSubstr("seconds is not a number"));
   EXPECT_THAT(error_with("/state", nullptr), HasSubstr("cannot be read"));
   EXPECT_THAT(error_with("/tiling/tile", 0), HasSubstr("tiling is empty"));
+  EXPECT_THAT(error_with("/tiling/tile", 101), HasSubstr("more examples than a step has"));
+  EXPECT_THAT(error_with("/tiling/parts", INT64_MAX), HasSubstr("more examples than a step has"));
   EXPECT_THAT(error_with("/network/output", "tanh"), HasSubstr("output 'tanh' is not known"));
   EXPECT_THAT(error_with("/network/D_in", 1 << 20), HasSubstr("needs [1048576, 3]"));
   EXPECT_THAT(error_with("/network/D_out", 0), HasSubstr("out of range"));

@@ -118,7 +118,7 @@ TEST_F(Kill, ARestoreThatForgetsAnythingIsCaughtEveryTime) {
   };
   const std::vector<Piece> pieces = {
       {"momentum", [](Checkpoint& c) { std::ranges::fill(c.velocity, 0.0f); }},
-      {"step", [](Checkpoint& c) { c.state.step = 0; }},
+      {"step", [](Checkpoint& c) { c.state.step = c.state.epoch = 0; }},
       {"step by one", [](Checkpoint& c) { --c.state.step; }},
       {"G1's averages", [](Checkpoint& c) { std::ranges::fill(c.baseline, 0.0f); }},
       {"best", [](Checkpoint& c) { c.state.best_valid_nll.reset(), c.state.best_epoch = 0; }}};

@@ -132,6 +132,19 @@ TEST_F(Trust, AResumedRunKeepsItsTilingOnItsKindOfDevice) {
   EXPECT_NE(newest("here").tiling.tile, 7);
 }
 
+// With the right checksums, so that only the data can tell.
+TEST_F(Trust, ACheckpointBeyondTheRunIsNamed) {
+  ASSERT_EQ(run("train " + small_ + "--set train.epochs=2 --out here").code, 0);
+  Checkpoint forged = newest("here");
+  forged.state.epoch = 1;
+  forged.state.step = 1000;
+  RunDirectory(directory_ / "here").save(forged);
+  const Result resumed = run("train --resume --out here");
+  EXPECT_EQ(resumed.code, 1) << resumed.out;
+  EXPECT_THAT(resumed.out,
+              testing::HasSubstr("here: its checkpoint of step 1000 lies beyond the 8 steps of"));
+}
+
 TEST_F(Trust, ADamagedCheckpointIsNamedEvenToTheQuiet) {
   ASSERT_EQ(run("train " + small_ + "--set train.epochs=2 --out here").code, 0);
   const auto params = newest("here").params;

@@ -71,7 +71,13 @@ void TrainingRun::resume() {
 }
 
 void TrainingRun::restore(const Checkpoint& saved) {
-  if (!(saved.network == spec_)) throw DataError("the checkpoint's network is another one");
+  const auto refuse = [&](const std::string& why) {
+    throw DataError(fmt::format("{}: its checkpoint of step {} {}", directory_.path().string(),
+                                saved.state.step, why));
+  };
+  if (!(saved.network == spec_)) refuse("is of another network");
+  if (saved.state.step > trainer_.total_steps())
+    refuse(fmt::format("lies beyond the {} steps of the run", trainer_.total_steps()));
   if (saved.device != backend_.name()) {
     progress_.say(
         fmt::format("the checkpoint was made on {}: {} rounds its sums in another order, "
