@@ -260,6 +260,20 @@ TEST_F(Trust, AReadOnlyDirectoryIsNamed) {
   EXPECT_EQ(newest("here").params, before.params);
 }
 
+TEST_F(Trust, ADirectoryThatCannotBeReadIsNamed) {
+  if (::geteuid() == 0 && std::system("command -v setpriv > /dev/null") != 0)
+    GTEST_SKIP() << "root may read anything, and setpriv is not installed";
+  fs::create_directories(directory_ / "closed");
+  fs::permissions(directory_ / "closed", fs::perms(0));
+  const std::string nobody = ::geteuid() == 0 ? "setpriv --reuid 65534 --clear-groups" : "";
+  for (const char* command : {"train --resume --out closed", "report closed"}) {
+    const Result result = run(command, nobody);
+    EXPECT_EQ(result.code, 1);
+    EXPECT_EQ(result.out, "sfnn: closed/config.toml: Permission denied\n");
+  }
+  fs::permissions(directory_ / "closed", fs::perms(0755));
+}
+
 // --- numbers that have gone bad ----------------------------------------------------------------
 
 TEST_F(Trust, NumbersThatAreNotFiniteStopTheRunAndAreNeverSaved) {

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <new>
 #include <system_error>
@@ -66,6 +67,10 @@ int main(int argc, char** argv) {
     return kUsage;
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "sfnn: out of memory\n");
+    return kFailed;
+  } catch (const std::filesystem::filesystem_error& error) {
+    fmt::print(stderr, "sfnn: {}: {}\n", without_controls(error.path1().string()),
+               error.code().message());
     return kFailed;
   } catch (const std::exception& error) {
     fmt::print(stderr, "sfnn: {}\n", error.what());
