@@ -3,8 +3,10 @@
 #include "host/data/glyphs.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -238,6 +240,24 @@ TEST(Glyphs, ClassesNameTheUpperShape) {
       EXPECT_GE(differing_pixels(glyph_shapes()[other].upper, row(data.train.x, n).first(392)),
                 differing_pixels(glyph_shapes()[k].upper, row(data.train.x, n).first(392)));
   }
+}
+
+// As many as a config may ask for: more than a terabyte. A loader that tried would meet the limit
+// before the machine's own.
+TEST(Glyphs, MoreThanMemoryHoldsIsRefusedBeforeAnyIsDrawn) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+#if !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)  // which need far more than that
+  const rlimit limit{std::min<rlim_t>(before.rlim_max, rlim_t(1) << 30), before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+#endif
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  DataOptions validation = glyph_options(5, 5);
+  validation.valid = kMost;
+  for (const DataOptions& options : {glyph_options(kMost, 5), glyph_options(5, kMost), validation})
+    EXPECT_THROW(load_data(options), ConfigError);
+  setrlimit(RLIMIT_AS, &before);
 }
 
 TEST(Glyphs, BoundsAreRefusedForOtherTasks) {

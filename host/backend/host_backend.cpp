@@ -7,13 +7,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "host/backend/error.hpp"
+#include "host/backend/free_memory.hpp"
 #include "kernels/baseline.hpp"
 
 namespace sfnn {
@@ -60,13 +59,7 @@ const std::byte* HostBackend::stage(std::span<const std::byte> from, Buffer&) {
   return from.data();
 }
 
-std::size_t HostBackend::free_memory() const {
-  std::ifstream in("/proc/meminfo");
-  std::string key;
-  for (std::size_t kilobytes = 0; in >> key >> kilobytes; in.ignore(80, '\n'))
-    if (key == "MemAvailable:") return 1024 * kilobytes;
-  return std::numeric_limits<std::size_t>::max();  // the system does not say
-}
+std::size_t HostBackend::free_memory() const { return free_host_memory(); }
 
 void HostBackend::fill_zero(std::byte* data, std::size_t bytes) {
   if (bytes) std::memset(data, 0, bytes);

@@ -1,9 +1,12 @@
 #include "host/data/glyphs.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "host/backend/error.hpp"
+#include "host/backend/free_memory.hpp"
 #include "host/data/split.hpp"
 #include "kernels/philox.hpp"
 
@@ -81,11 +84,37 @@ class GlyphSource {
 
 enum class GlyphTask { halves, denoise, classes };
 
+struct Widths {
+  std::int64_t x, y;  // bytes of an example
+};
+
+Widths widths_of(GlyphTask task) {
+  if (task == GlyphTask::halves) return {kHalfGlyph, kHalfGlyph};
+  return {2 * kHalfGlyph, task == GlyphTask::classes ? 1 : 2 * kHalfGlyph};
+}
+
+// The examples are drawn, so that nothing else bounds how many are asked for, and a system may
+// grant memory that it does not have.
+void require_memory(GlyphTask task, std::int64_t count) {
+  constexpr double kOfTheSplit = 20;  // bytes of a row: its number, twice, its key and its place
+  const Widths widths = widths_of(task);
+  const double bytes = double(count) * (double(widths.x + widths.y) + kOfTheSplit);
+  const auto free = double(free_host_memory());
+  if (bytes <= free) return;
+  throw ConfigError(
+      fmt::format("{} glyphs take {:.1f} GB of memory and {:.1f} GB are free: ask for fewer by "
+                  "data.limit, data.valid or data.test_limit",
+                  count, bytes / 1e9, free / 1e9));
+}
+
 Examples draw_examples(GlyphTask task, const GlyphSource& source,
                        std::span<const std::int32_t> rows) {
   const bool halves = task == GlyphTask::halves;
   const double x_noise = halves ? kGlyphNoise : kGlyphCopyNoise;
+  const Widths widths = widths_of(task);
   std::vector<std::uint8_t> x, y;
+  x.reserve(rows.size() * widths.x);
+  y.reserve(rows.size() * widths.y);
   for (const std::int64_t n : rows) {
     const auto [k, shape, completion] = source.glyph(n);
     source.append(shape.upper, x_noise, n, 0, x);
@@ -97,9 +126,7 @@ Examples draw_examples(GlyphTask task, const GlyphSource& source,
       y.push_back(std::uint8_t(k));
     }
   }
-  const std::int64_t D_in = halves ? kHalfGlyph : 2 * kHalfGlyph;
-  const std::int64_t y_cols = task == GlyphTask::classes ? 1 : D_in;
-  return {std::int64_t(rows.size()), {std::move(x), D_in, 1}, {std::move(y), y_cols, 1}};
+  return {std::int64_t(rows.size()), {std::move(x), widths.x, 1}, {std::move(y), widths.y, 1}};
 }
 
 GlyphTask parse_task(const std::string& task) {
@@ -153,9 +180,10 @@ GlyphBounds glyph_bounds(const Examples& examples) {
 DataSet load_glyphs(const DataOptions& options, const std::string& task_name) {
   const GlyphTask task = parse_task(task_name);
   const GlyphSource train(options.seed, kTrainPart), test(options.seed, kTestPart);
-  const Split split =
-      split_rows(options.limit > 0 ? options.limit + options.valid : kGlyphTrainCount, options);
+  const std::int64_t count = options.limit > 0 ? options.limit + options.valid : kGlyphTrainCount;
   const std::int64_t test_count = options.test_limit > 0 ? options.test_limit : kGlyphTestCount;
+  require_memory(task, count + test_count);
+  const Split split = split_rows(count, options);
 
   DataSet data;
   data.name = "glyphs " + task_name;
