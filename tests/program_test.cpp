@@ -202,6 +202,29 @@ TEST_F(Program, OutputThatCannotBeWrittenIsAnError) {
   }
 }
 
+TEST_F(Program, ErrorsThatCannotBeWrittenKeepTheirExitCode) {
+  ASSERT_EQ(run("train " + small_ + "--set train.epochs=2 --out here").code, 0);
+  const fs::path last = directory_ / "here/checkpoints" / step_files("here").back();
+  fs::resize_file(last, fs::file_size(last) - 7);  // is warned of
+  const auto code = [&](const std::string& arguments) {
+    return run(arguments + " 2>/dev/full; exit $?; #").code;
+  };
+  EXPECT_EQ(code(""), 2);
+  EXPECT_EQ(code("train --set train.epoch=3"), 2);
+  EXPECT_EQ(code("eval here/config.toml"), 1);
+  EXPECT_EQ(code("eval here"), 0);
+  EXPECT_EQ(code("report here"), 0);
+  EXPECT_EQ(code("train --resume --out here"), 0);
+}
+
+TEST_F(Program, ARunOutlivesItsOutput) {
+  const Result result =
+      run("train " + small_ + "--set train.epochs=3 --out here 2>&1 >/dev/full; exit $?; #");
+  EXPECT_EQ(result.code, 1) << "the output is not whole";
+  EXPECT_THAT(result.out, HasSubstr("No space left on device"));
+  EXPECT_EQ(newest("here").state.epoch, 3);
+}
+
 // What is printed when a run is stopped must work: the directory knows its config.
 TEST_F(Program, ResumeNeedsNothingButTheDirectory) {
   const std::string options = small_ + "--set train.epochs=3 ";

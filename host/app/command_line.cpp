@@ -69,7 +69,7 @@ void print_network(const NetworkSpec& spec) {
 
 void warn(const std::string& line) {
   std::fflush(stdout);
-  fmt::print(stderr, "sfnn: {}\n", line);
+  std::fprintf(stderr, "sfnn: %s\n", line.c_str());
 }
 
 }  // namespace sfnn

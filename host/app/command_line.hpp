@@ -18,6 +18,6 @@ std::string examples(const std::string& lines);  // the foot of a --help, with t
 
 Config changed(Config, const std::vector<std::string>& settings);  // and valid
 void print_network(const NetworkSpec&);                            // with its tensors
-void warn(const std::string& line);                                // on stderr
+void warn(const std::string& line);  // on stderr; where that fails, nothing happens
 
 }  // namespace sfnn

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "host/app/command_line.hpp"
 #include "host/backend/error.hpp"
 #include "host/io/run_directory.hpp"
 #include "host/sfnn.hpp"
@@ -11,8 +12,7 @@ namespace sfnn {
 LoadedNetwork::LoadedNetwork(Backend& backend, const MachineOptions& machine,
                              const std::string& run, bool best,
                              const std::vector<std::string>& settings) {
-  const Checkpoint checkpoint = open_checkpoint(
-      run, best, [](const std::string& line) { fmt::print(stderr, "sfnn: {}\n", line); });
+  const Checkpoint checkpoint = open_checkpoint(run, best, warn);
   config_ = checkpoint.config;
   for (const std::string& setting : settings) apply_setting(config_, setting);
   config_.validate();

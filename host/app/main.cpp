@@ -38,7 +38,7 @@ int run_command_line(int argc, char** argv) {
     return app.exit(error) == 0 ? kDone : kUsage;
   }
   if (app.get_subcommands().empty()) {
-    fmt::print(stderr, "{}", app.help());
+    std::fputs(app.help().c_str(), stderr);
     return kUsage;
   }
   return code;
@@ -52,6 +52,12 @@ void require_printed() {
                           std::generic_category().message(errno != 0 ? errno : EIO)));
 }
 
+// fmt::print would throw where stderr cannot be written, and nobody is left to catch it.
+int failed(int code, const std::string& message) {
+  std::fprintf(stderr, "sfnn: %s\n", message.c_str());
+  return code;
+}
+
 }  // namespace
 }  // namespace sfnn
 
@@ -60,20 +66,16 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error of the write, not a death
   try {
     const int code = run_command_line(argc, argv);
-    require_printed();
+    if (code != kStopped) require_printed();  // the terminal's end may be what stopped it
     return code;
   } catch (const ConfigError& error) {
-    fmt::print(stderr, "sfnn: {}\n", error.what());
-    return kUsage;
+    return failed(kUsage, error.what());
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "sfnn: out of memory\n");
-    return kFailed;
+    return failed(kFailed, "out of memory");
   } catch (const std::filesystem::filesystem_error& error) {
-    fmt::print(stderr, "sfnn: {}: {}\n", without_controls(error.path1().string()),
-               error.code().message());
-    return kFailed;
+    return failed(kFailed, fmt::format("{}: {}", without_controls(error.path1().string()),
+                                       error.code().message()));
   } catch (const std::exception& error) {
-    fmt::print(stderr, "sfnn: {}\n", error.what());
-    return kFailed;
+    return failed(kFailed, error.what());
   }
 }

@@ -60,21 +60,21 @@ Progress::Mode Progress::suitable_mode(bool quiet) {
 }
 
 void Progress::clear_line() {
-  if (line_shown_) fmt::print(out_, "\r\033[K");
+  if (line_shown_) std::fputs("\r\033[K", out_);
   line_shown_ = false;
 }
 
 void Progress::say(const std::string& line) {
   if (mode_ == Mode::quiet) return;
   clear_line();
-  fmt::print(out_, "{}\n", line);
+  std::fprintf(out_, "%s\n", line.c_str());
   std::fflush(out_);
 }
 
 void Progress::warn(const std::string& line) {
   clear_line();
   std::fflush(out_);
-  fmt::print(stderr, "sfnn: {}\n", line);
+  std::fprintf(stderr, "sfnn: %s\n", line.c_str());
 }
 
 bool Progress::due() const {
@@ -113,7 +113,7 @@ void Progress::show(std::string line) {
   if (!due()) return;
   last_ = std::chrono::steady_clock::now();
   line.resize(std::min<std::size_t>(line.size(), terminal_columns() - 1));
-  fmt::print(out_, "\r\033[K{}", line);
+  std::fprintf(out_, "\r\033[K%s", line.c_str());
   std::fflush(out_);
   line_shown_ = true;
 }

@@ -1,4 +1,5 @@
-// What a person sees of a long run: a line that moves on a terminal, a line an epoch elsewhere.
+// What a person sees of a long run: a line that moves on a terminal, a line an epoch elsewhere. One
+// that cannot be written (a full disk, a terminal that is gone) is no reason to end the run.
 #pragma once
 
 #include <chrono>
