@@ -92,6 +92,26 @@ TEST_F(Files, PicturesKeepTheirShapeAndIdxIsRead) {
   EXPECT_FLOAT_EQ(data.test.y.at(2, 5), 0.2f);
 }
 
+// Big-endian in the file; what is not finite is refused as it is in .npy.
+TEST_F(Files, IdxMayHoldFloatsAndSignedBytes) {
+  const Bytes half("\x3f\0\0\0", 4), tenth("\x3f\xb9\x99\x99\x99\x99\x99\x9a", 8);
+  const auto repeated = [](const Bytes& item, int count) {
+    Bytes all;
+    while (count-- > 0) all += item;
+    return all;
+  };
+  options.train_x = "train-x", options.test_x = "test-x";
+  folder.write("train-x", idx_header({6, 2}, 0x0D) + repeated(half, 12));
+  folder.write("test-x", idx_header({3, 2}, 0x0E) + repeated(tenth, 6));
+  EXPECT_EQ(load().train.x.at(5, 1), 0.5f);
+  EXPECT_EQ(load().test.x.at(2, 1), 0.1f);
+  folder.write("test-x", idx_header({3, 2}, 0x09) + repeated("\xfe", 6));
+  EXPECT_EQ(load().test.x.at(2, 1), -2);
+  folder.write("test-x", idx_header({3, 2}, 0x0D) + repeated(half, 5) + Bytes("\x7f\xc0\0\0", 4));
+  EXPECT_THAT(data_error(),
+              AllOf(HasSubstr("test-x"), HasSubstr("example 2, value 1 is not a finite")));
+}
+
 TEST_F(Files, ClassesAreWholeNumbers) {
   options.output = "softmax";
   put("train_y", {{6}, std::vector<std::int64_t>{0, 1, 2, 500, 1, 0}});

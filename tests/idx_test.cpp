@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <limits>
 #include <sstream>
 
 #include "host/backend/error.hpp"
@@ -52,6 +53,24 @@ TEST(Idx, ReadsIdsOfOneTwoAndFourBytes) {
               ElementsAre(258, -1));
   EXPECT_THAT(read_ids(folder.write("4", idx_header({1}, 0x0C) + Bytes{1, 2, 3, 4}), 1),
               ElementsAre(0x01020304));
+}
+
+TEST(Idx, ReadsSignedBytesAndFloats) {
+  EXPECT_THAT(integers(parse(idx_header({3}, 0x09) + Bytes{1, '\x80', '\xff'}, 1)),
+              ElementsAre(1, -128, -1));
+  const Bytes singles("\x3f\x80\0\0\xc0\x49\x0f\xdb\x7f\x80\0\0", 12);
+  EXPECT_THAT(floats(parse(idx_header({1, 3}, 0x0D) + singles, 2)),
+              ElementsAre(1.0f, -3.1415927f, std::numeric_limits<float>::infinity()));
+  const Bytes wide("\x3f\xb9\x99\x99\x99\x99\x99\x9a\xff\xef\xff\xff\xff\xff\xff\xff", 16);
+  EXPECT_THAT(doubles(parse(idx_header({2}, 0x0E) + wide, 1)),
+              ElementsAre(0.1, std::numeric_limits<double>::lowest()));
+}
+
+TEST(Idx, LabelsAreNotFloats) {
+  const TempFolder folder;
+  const auto path = folder.write("labels", idx_header({1}, 0x0D) + Bytes(4, 0));
+  EXPECT_THAT(message_of<DataError>([&] { read_ids(path, 1); }),
+              AllOf(HasSubstr("labels: "), HasSubstr("must be integers")));
 }
 
 TEST(Idx, ReadsMoreThanOneChunk) {
@@ -107,7 +126,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadFile{"TrailingByteInGzip", gzip(kGood + "x"), 3, "goes on after the 3 x 1 x 2 values"},
         BadFile{"TrailingBytesAfterGzip", kGoodPacked + "xyz", 3, "foreign bytes after the gzip"},
         BadFile{"NotIdx", "\x89PNG\r\n....", 3, "begins with 89 50"},
-        BadFile{"FloatType", idx_header({3, 1, 2}, 0x0D) + Bytes(24, 0), 3, "type 0x0d"},
+        BadFile{"TruncatedFloats", idx_header({3}, 0x0E) + Bytes(23, 0), 1,
+                "ends after 23 of its 24 bytes"},
+        BadFile{"TypeOfAHole", idx_header({3, 1, 2}, 0x0A) + kSixPixels, 3, "type 0x0a"},
         BadFile{"UnknownType", idx_header({3, 1, 2}, 0x00) + kSixPixels, 3, "type 0x00"},
         BadFile{"WrongRank", idx_header({6}) + kSixPixels, 3, "has 1 dimensions where 3"},
         BadFile{"RankZero", idx_header({}) + "x", 3, "has 0 dimensions where 3"},

@@ -69,6 +69,13 @@ TEST(LoaderMemory, IdxValuesAreHeldTwiceAtMost) {
   expect_idx(2 * size + kMiB, End::loaded, gzip(file));
 }
 
+TEST(LoaderMemory, IdxFloatsTakeTheirOwnSizeBeside) {
+  const std::uint32_t count = kMiB;
+  std::istringstream in(idx_header({count}, 0x0E) + Bytes(8 * count, 0));
+  const IdxArray array = parse_idx(in, "some.idx", 1);
+  expect_within(8 * count + kKiB, End::loaded, [&] { doubles(array); });
+}
+
 TEST(LoaderMemory, AGzipBombIsUnpackedNoFurtherThanItsHeaderPromises) {
   expect_idx(kMiB, End::refused, gzip(idx_header({6}) + Bytes(64 * kMiB, 'x')));
 }

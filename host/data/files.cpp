@@ -50,8 +50,16 @@ bool is_npy(const fs::path& path) {
 NpyArray read_numbers(const fs::path& path) {
   if (is_npy(path) || path.extension() == ".npy") return read_npy(path);
   IdxArray idx = read_idx(path, kAnyRank);
-  if (idx.item_bytes == 1) return {idx.dims, std::move(idx.values)};
-  return {idx.dims, integers(idx)};
+  switch (idx.type) {
+    case IdxType::uint8:
+      return {idx.dims, std::move(idx.values)};
+    case IdxType::float32:
+      return {idx.dims, floats(idx)};
+    case IdxType::float64:
+      return {idx.dims, doubles(idx)};
+    default:
+      return {idx.dims, integers(idx)};
+  }
 }
 
 Table read_table(const fs::path& path) {

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <fstream>
 #include <limits>
 #include <utility>
@@ -19,21 +21,51 @@ namespace fs = std::filesystem;
 constexpr int kMaxRank = 8;  // the format has room for 255, and nobody has data of more than these
 constexpr std::int64_t kMaxDim = std::numeric_limits<std::int32_t>::max();  // signed in the format
 
-std::int64_t bytes_of_type(int type, const ByteReader& in) {
-  switch (type) {
-    case 0x08:
-      return 1;  // unsigned
-    case 0x0B:
-      return 2;  // signed
-    case 0x0C:
-      return 4;  // signed
-    default:
-      in.fail(fmt::format("IDX type 0x{:02x} is not read, only integers (0x08, 0x0b, 0x0c)", type));
+IdxType type_of(std::uint8_t code, const ByteReader& in) {
+  switch (const auto type = IdxType(code)) {
+    case IdxType::uint8:
+    case IdxType::int8:
+    case IdxType::int16:
+    case IdxType::int32:
+    case IdxType::float32:
+    case IdxType::float64:
+      return type;
   }
+  in.fail(fmt::format(
+      "IDX type 0x{:02x} is not one of the format's: 0x08, 0x09, 0x0b, 0x0c, 0x0d, 0x0e", code));
 }
 
-std::int64_t big_endian(const std::uint8_t* bytes) {
-  return std::int64_t(bytes[0]) << 24 | bytes[1] << 16 | bytes[2] << 8 | bytes[3];
+std::size_t bytes_of(IdxType type) {
+  switch (type) {
+    case IdxType::uint8:
+    case IdxType::int8:
+      return 1;
+    case IdxType::int16:
+      return 2;
+    case IdxType::int32:
+    case IdxType::float32:
+      return 4;
+    case IdxType::float64:
+      return 8;
+  }
+  return 1;
+}
+
+static_assert(std::endian::native == std::endian::little, "the values are turned round");
+
+template <class T>
+T big_endian(const std::uint8_t* bytes) {
+  std::array<std::uint8_t, sizeof(T)> turned{};
+  std::reverse_copy(bytes, bytes + sizeof(T), turned.begin());
+  return std::bit_cast<T>(turned);
+}
+
+template <class Stored, class To>
+std::vector<To> decoded(const IdxArray& array) {
+  std::vector<To> result(array.values.size() / sizeof(Stored));
+  for (std::size_t n = 0; n < result.size(); ++n)
+    result[n] = To(big_endian<Stored>(&array.values[n * sizeof(Stored)]));
+  return result;
 }
 
 std::vector<std::int64_t> read_dims(ByteReader& in, std::size_t rank) {
@@ -41,7 +73,7 @@ std::vector<std::int64_t> read_dims(ByteReader& in, std::size_t rank) {
   if (bytes.size() < 4 * rank) in.fail("ends inside its IDX header: is the file truncated?");
   std::vector<std::int64_t> dims;
   for (std::size_t d = 0; d < rank; ++d) {
-    dims.push_back(big_endian(&bytes[4 * d]));
+    dims.push_back(big_endian<std::uint32_t>(&bytes[4 * d]));
     if (dims.back() == 0) in.fail(fmt::format("dimension {} of {} is zero", d + 1, rank));
     if (dims.back() > kMaxDim)
       in.fail(fmt::format("dimension {} of {} is {}, and at most 2^31 - 1 is allowed", d + 1, rank,
@@ -52,7 +84,7 @@ std::vector<std::int64_t> read_dims(ByteReader& in, std::size_t rank) {
 
 // Division instead of a product: 255 dimensions of 2^32 - 1 overflow any integer.
 std::uint64_t values_size(const ByteReader& in, const IdxArray& array) {
-  std::uint64_t size = std::uint64_t(array.item_bytes);
+  std::uint64_t size = bytes_of(array.type);
   for (const std::int64_t dim : array.dims) {
     if (size > in.ceiling() / std::uint64_t(dim))
       in.fail(fmt::format("the header promises {} values, more than {}",
@@ -75,7 +107,7 @@ IdxArray parse_idx(std::istream& stream, const std::string& name, std::size_t ra
     in.fail(fmt::format("is not an IDX file: it begins with {:02x} {:02x} instead of 00 00",
                         magic[0], magic[1]));
   IdxArray array;
-  array.item_bytes = bytes_of_type(magic[2], in);
+  array.type = type_of(magic[2], in);
   if (rank != kAnyRank && magic[3] != rank)
     in.fail(fmt::format("has {} dimensions where {} are needed", int(magic[3]), rank));
   if (magic[3] == 0) in.fail("has no dimensions");
@@ -118,32 +150,40 @@ fs::path find_idx(const fs::path& folder, std::initializer_list<std::string_view
 
 Images read_images(const fs::path& path) {
   IdxArray array = read_idx(path, 3);
-  if (array.item_bytes != 1) throw DataError(path.string() + ": pixels must be unsigned bytes");
+  if (array.type != IdxType::uint8)
+    throw DataError(path.string() + ": pixels must be unsigned bytes");
   return {array.dims[0], array.dims[1], array.dims[2], std::move(array.values)};
 }
 
 std::vector<std::int32_t> integers(const IdxArray& array) {
-  const std::size_t count = array.values.size() / std::size_t(array.item_bytes);
-  std::vector<std::int32_t> result;
-  result.reserve(count);
-  for (std::size_t n = 0; n < count; ++n) {
-    const std::uint8_t* item = &array.values[n * std::size_t(array.item_bytes)];
-    switch (array.item_bytes) {
-      case 1:
-        result.push_back(item[0]);
-        break;
-      case 2:
-        result.push_back(std::int16_t(item[0] << 8 | item[1]));
-        break;
-      default:
-        result.push_back(std::int32_t(big_endian(item)));
-    }
+  switch (array.type) {
+    case IdxType::uint8:
+      return decoded<std::uint8_t, std::int32_t>(array);
+    case IdxType::int8:
+      return decoded<std::int8_t, std::int32_t>(array);
+    case IdxType::int16:
+      return decoded<std::int16_t, std::int32_t>(array);
+    case IdxType::int32:
+      return decoded<std::int32_t, std::int32_t>(array);
+    default:
+      throw DataError("floats are not integers");
   }
-  return result;
+}
+
+std::vector<float> floats(const IdxArray& array) {
+  if (array.type != IdxType::float32) throw DataError("an array of float32 is needed");
+  return decoded<float, float>(array);
+}
+
+std::vector<double> doubles(const IdxArray& array) {
+  if (array.type != IdxType::float64) throw DataError("an array of float64 is needed");
+  return decoded<double, double>(array);
 }
 
 std::vector<std::int32_t> read_ids(const fs::path& path, std::int64_t count) {
   const IdxArray array = read_idx(path, 1);
+  if (array.type == IdxType::float32 || array.type == IdxType::float64)
+    throw DataError(path.string() + ": labels must be integers");
   if (array.count() != count)
     throw DataError(
         fmt::format("{}: {} labels do not match {} images", path.string(), array.count(), count));

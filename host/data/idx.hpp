@@ -4,7 +4,8 @@
 //
 // A damaged or lying file gives a DataError that names it. Whatever its header says, reading takes
 // at most 1 MiB and twice the bytes of values, which are no more than a plain file's own size, or
-// kMaxUnpacked for gzip; integers() takes four bytes a value beside them.
+// kMaxUnpacked for gzip; integers() and floats() take four bytes a value beside them, doubles()
+// eight.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +18,18 @@
 
 namespace sfnn {
 
+enum class IdxType : std::uint8_t {  // as the format has it
+  uint8 = 0x08,
+  int8 = 0x09,
+  int16 = 0x0B,
+  int32 = 0x0C,
+  float32 = 0x0D,
+  float64 = 0x0E
+};
+
 struct IdxArray {
+  IdxType type = IdxType::uint8;
   std::vector<std::int64_t> dims;    // each from 1 to 2^31 - 1
-  std::int64_t item_bytes = 1;       // unsigned bytes, or signed integers of 2 or 4 bytes
   std::vector<std::uint8_t> values;  // as stored: big-endian
 
   std::int64_t count() const { return dims[0]; }
@@ -30,7 +40,11 @@ constexpr std::size_t kAnyRank = 0;
 // From any bytes; `name` is what errors call them.
 IdxArray parse_idx(std::istream&, const std::string& name, std::size_t rank);
 IdxArray read_idx(const std::filesystem::path&, std::size_t rank);
-std::vector<std::int32_t> integers(const IdxArray&);  // its values, whatever their size
+
+// The values of an array of that kind: integers of any size, float32, float64.
+std::vector<std::int32_t> integers(const IdxArray&);
+std::vector<float> floats(const IdxArray&);
+std::vector<double> doubles(const IdxArray&);
 
 // The file itself or its .gz, whichever exists: the first of `stems` that does. Throws a DataError
 // that lists what was looked for.

@@ -19,8 +19,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::demand(dim > 0, "dimensions are positive");
     count *= std::size_t(dim);
   }
-  fuzz::demand(array->values.size() == count * std::size_t(array->item_bytes),
-               "as many values as the dimensions say");
-  fuzz::demand(integers(*array).size() == count, "each value is an integer");
+  const auto decoded = [&]() -> std::size_t {
+    switch (array->type) {
+      case IdxType::float32:
+        return floats(*array).size();
+      case IdxType::float64:
+        return doubles(*array).size();
+      default:
+        return integers(*array).size();
+    }
+  };
+  fuzz::demand(decoded() == count, "as many values as the dimensions say");
   return 0;
 }

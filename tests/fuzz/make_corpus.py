@@ -32,8 +32,11 @@ IMAGES = idx([3, 2, 2], bytes(range(0, 240, 20)))
 write("idx", {
     "images": IMAGES,
     "labels": idx([5], b"\0\1\2\3\x09"),
+    "int8": idx([3], b"\x01\x80\xff", 0x09),
     "int16": idx([2], b"\x01\x02\xff\xff", 0x0B),
     "int32": idx([1, 2], b"\0\0\1\0\xff\xff\xff\xfe", 0x0C),
+    "float32": idx([1, 3], struct.pack(">3f", 0.1, float("nan"), float("-inf")), 0x0D),
+    "float64": idx([2], struct.pack(">2d", -0.0, 1e300), 0x0E),
     "images.gz": pack(IMAGES),
     "two_members.gz": pack(IMAGES[:9]) + pack(IMAGES[9:]),
     "zero_dimension": idx([0, 2, 2], b""),
