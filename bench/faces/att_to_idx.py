@@ -37,10 +37,28 @@ def area_mean(pixels, side):
 
 
 def read_face(path):
-    with Image.open(path) as image:
-        if image.size != (WINDOW, FIRST_ROW + WINDOW):
-            raise SystemExit(f"{path}: {image.size[0]} x {image.size[1]} pixels, and 92 x 112 are expected")
-        return area_mean(np.asarray(image.convert("L"))[FIRST_ROW:], SIDE)
+    try:
+        with Image.open(path) as image:
+            size, pixels = image.size, np.asarray(image.convert("L"))
+    except (OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError) as error:
+        raise SystemExit(f"{path}: cannot be read as a picture: {error}")
+    if size != (WINDOW, FIRST_ROW + WINDOW):
+        raise SystemExit(f"{path}: {size[0]} x {size[1]} pixels, and 92 x 112 are expected")
+    return area_mean(pixels[FIRST_ROW:], SIDE)
+
+
+def faces_of(tree):
+    """(subject, number, path) of every face, in order."""
+    faces = []
+    for path in tree.glob("s[0-9]*/[0-9]*.pgm"):
+        if not (path.parent.name[1:].isdecimal() and path.stem.isdecimal()):
+            raise SystemExit(f"{path}: faces are called s1/1.pgm and so on")
+        if int(path.parent.name[1:]) > 255:
+            raise SystemExit(f"{path}: subjects are numbered up to 255")
+        faces.append((int(path.parent.name[1:]), int(path.stem), path))
+    if not faces:
+        raise SystemExit(f"{tree}: no s1/1.pgm and so on are in it")
+    return sorted(faces)
 
 
 def main():
@@ -48,12 +66,11 @@ def main():
     parser.add_argument("tree", type=pathlib.Path, help="the folder that has s1, s2, ...")
     parser.add_argument("out", type=pathlib.Path, help="the folder for the two IDX files")
     arguments = parser.parse_args()
-    faces = sorted((int(p.parent.name[1:]), int(p.stem), p) for p in arguments.tree.glob("s[0-9]*/[0-9]*.pgm"))
-    if not faces:
-        raise SystemExit(f"{arguments.tree}: no s1/1.pgm and so on are in it")
-    write_idx(arguments.out / "images-idx3-ubyte.gz", np.stack([read_face(path) for _, _, path in faces]))
-    write_idx(arguments.out / "subjects-idx1-ubyte.gz", np.array([subject for subject, _, _ in faces], np.uint8))
-    print(f"{len(faces)} faces of {len({subject for subject, _, _ in faces})} subjects in {arguments.out}")
+    faces = faces_of(arguments.tree)
+    subjects = [subject for subject, _, _ in faces]
+    write_idx(arguments.out, {"images-idx3-ubyte.gz": np.stack([read_face(path) for _, _, path in faces]),
+                              "subjects-idx1-ubyte.gz": np.array(subjects, np.uint8)})
+    print(f"{len(faces)} faces of {len(set(subjects))} subjects in {arguments.out}")
 
 
 main()

@@ -27,11 +27,13 @@ def load(path):
         raise SystemExit(f"{path}: there is no such file")
     try:
         mat = scipy.io.loadmat(path, variable_names=["images", "labs_ex", "labs_id", "folds"])
-    except (OSError, ValueError, NotImplementedError) as error:
+    except Exception as error:  # scipy raises nearly anything where a file is damaged
         raise SystemExit(f"{path}: cannot be read as a MAT 5 file: {error}")
     missing = {"images", "labs_ex", "labs_id", "folds"} - mat.keys()
     if missing:
         raise SystemExit(f"{path}: {', '.join(sorted(missing))} are not in it: is it the Toronto Face Database?")
+    if not all(isinstance(mat[name], np.ndarray) and mat[name].dtype.kind in "iuf" for name in mat if name[0] != "_"):
+        raise SystemExit(f"{path}: images and labels must be arrays of numbers")
     images, expression, person = mat["images"], mat["labs_ex"].ravel(), mat["labs_id"].ravel()
     if images.ndim != 3 or images.shape[1:] != (SIDE, SIDE) or images.dtype != np.uint8:
         raise SystemExit(f"{path}: images are {images.dtype} {images.shape}, and uint8 (n, 48, 48) are expected")
@@ -53,8 +55,8 @@ def main():
     if not kept.any():
         raise SystemExit(f"{arguments.mat}: no person has {arguments.least} images of labelled expression")
     order = np.flatnonzero(kept)[np.argsort(person[kept], kind="stable")]
-    write_idx(arguments.out / "images-idx3-ubyte.gz", images[order])
-    write_idx(arguments.out / "subjects-idx1-int.gz", person[order].astype(np.int32))
+    write_idx(arguments.out, {"images-idx3-ubyte.gz": images[order],
+                              "subjects-idx1-int.gz": person[order].astype(np.int32)})
     print(f"{len(order)} faces of {len(set(person[order].tolist()))} subjects in {arguments.out}")
 
 

@@ -72,6 +72,42 @@ class Faces(unittest.TestCase):
         self.assertIn("92 x 112", self.run_script("att_to_idx.py", self.folder / "orl", self.folder / "out", code=1))
         self.assertIn("no s1/1.pgm", self.run_script("att_to_idx.py", self.folder, self.folder / "out", code=1))
 
+    def refused(self, says, *arguments):
+        """In one line, and nothing is left."""
+        before = sorted(self.folder.rglob("*"))
+        text = self.run_script(*arguments, code=1)
+        self.assertIn(says, text)
+        self.assertEqual(text.count("\n"), 1, text)
+        self.assertEqual(sorted(self.folder.rglob("*")), before)
+
+    def test_att_refuses_damaged_trees(self):
+        self.att_tree(subjects=1, faces=2)
+        tree, out = self.folder / "orl", self.folder / "out"
+        face = tree / "s1/2.pgm"
+        good = face.read_bytes()
+        for junk in (b"", b"junk", good[:300], b"P5\n92 112\n", b"P5\n99999999 99999999\n255\n" + good):
+            face.write_bytes(junk)
+            self.refused("s1/2.pgm: cannot be read as a picture", "att_to_idx.py", tree, out)
+        face.write_bytes(good)
+        for name, says in (("s1/1a.pgm", "are called s1/1.pgm"), ("s2b/1.pgm", "are called s1/1.pgm"),
+                           ("s300/1.pgm", "up to 255")):
+            (tree / name).parent.mkdir(exist_ok=True)
+            face.rename(tree / name)
+            self.refused(f"{name}: ", "att_to_idx.py", tree, out)
+            self.refused(says, "att_to_idx.py", tree, out)
+            (tree / name).rename(face)
+        out.write_text("a file")
+        self.refused("out: cannot be written", "att_to_idx.py", tree, out)
+
+    def test_a_pair_is_replaced_as_one(self):
+        self.att_tree(subjects=1, faces=2)
+        out = self.folder / "out"
+        (out / "subjects-idx1-ubyte.gz").mkdir(parents=True)  # cannot be replaced by a file
+        (out / ".subjects-idx1-ubyte.gz.part").mkdir()  # nor written before
+        (out / "images-idx3-ubyte.gz").write_text("of before")
+        self.refused("out: cannot be written", "att_to_idx.py", self.folder / "orl", out)
+        self.assertEqual((out / "images-idx3-ubyte.gz").read_text(), "of before")
+
     def mat(self, **changes):
         n = 60
         content = {
@@ -103,9 +139,15 @@ class Faces(unittest.TestCase):
             ({"images": np.zeros((60, 32, 32), np.uint8)}, "(60, 32, 32)"),
             ({"labs_ex": np.ones((59, 1))}, "differ in number"),
             ({"labs_ex": -np.ones((60, 1))}, "no person"),
+            ({"labs_id": np.array(["anna"] * 60)}, "arrays of numbers"),
         ]:
             path, _ = self.mat(**changes)
-            self.assertIn(says, self.run_script("tfd_to_idx.py", path, self.folder / "out", code=1))
+            self.refused(says, "tfd_to_idx.py", path, self.folder / "out")
+        path, _ = self.mat()
+        good = path.read_bytes()
+        for size in (0, 100, 128, 136, 1000, len(good) - 5):
+            path.write_bytes(good[:size])
+            self.refused("tfd.mat: ", "tfd_to_idx.py", path, self.folder / "out")
 
 
 unittest.main(verbosity=2)
