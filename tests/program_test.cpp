@@ -239,6 +239,24 @@ TEST_F(Program, ResumeNeedsNothingButTheDirectory) {
   EXPECT_NE(nowhere.out.find("--out"), std::string::npos);
 }
 
+// A directory's name that was mistyped is not a wish for the default network.
+TEST_F(Program, ResumeStartsAfreshOnlyWhereItIsSaidWhat) {
+  fs::create_directories(directory_ / "empty");
+  for (const char* out : {"absent", "empty"}) {
+    const Result nothing = run(std::string("train --resume --quiet --out ") + out);
+    EXPECT_EQ(nothing.code, 2) << nothing.out;
+    EXPECT_THAT(nothing.out, HasSubstr("holds no run to resume: check --out"));
+  }
+  EXPECT_FALSE(fs::exists(directory_ / "absent"));
+  EXPECT_TRUE(fs::is_empty(directory_ / "empty"));
+  std::ofstream(directory_ / "small.toml") << "[data]\nlimit = 50\n[train]\nepochs = 1\n";
+  const Result from_file = run("train --resume --config small.toml --out absent");
+  EXPECT_EQ(from_file.code, 0) << from_file.out;
+  const Result from_settings = run("train --resume " + small_ + "--set train.epochs=1 --out empty");
+  EXPECT_EQ(from_settings.code, 0) << from_settings.out;
+  EXPECT_THAT(from_settings.out, HasSubstr("there is no run to resume: starting afresh"));
+}
+
 TEST_F(Program, ARunWithoutEpochsLeavesItsFirstWeights) {
   ASSERT_EQ(run("train " + small_ + "--set train.epochs=0 --out none").code, 0);
   EXPECT_EQ(run("eval none").code, 0);

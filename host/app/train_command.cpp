@@ -44,6 +44,10 @@ Config config_of(TrainCommand& command) {
       command.search_lr = fmt::format("{}:{}", search->range.low, search->range.high);
       command.search_epochs = search->epochs;
     }
+  } else if (command.resume && command.settings.empty() && command.init_from.empty()) {
+    throw ConfigError(fmt::format(
+        "{} holds no run to resume: check --out, or say with --config or --set what to train there",
+        command.out));
   }
   for (const std::string& setting : command.settings) apply_setting(config, setting);
   if (command.resume && command.config_file.empty())
@@ -259,7 +263,9 @@ void add_train_command(CLI::App& app, int& code) {
   add_settings(*sub, command->settings);
   sub->add_option("--config", command->config_file, "TOML file; defaults < file < --set");
   sub->add_option("--out", command->out, "Run directory (else a new one below runs/)");
-  sub->add_flag("--resume", command->resume, "Go on from the newest checkpoint of --out");
+  sub->add_flag("--resume", command->resume,
+                "Go on from the newest checkpoint of --out; with --config or --set, begin where "
+                "there is none");
   sub->add_option("--init-from", command->init_from,
                   "A run or checkpoint whose weights to start from; a deterministic one starts a "
                   "stochastic one, too");
