@@ -150,6 +150,20 @@ TEST_F(Program, AStoppedRunResumesBitForBit) {
   EXPECT_EQ(a.back()["test_nll"], b.back()["test_nll"]);
 }
 
+// As the kernel and the shell send it, one after the other. What was printed has nowhere to go.
+TEST_F(Program, AClosedTerminalStopsARunWithItsStateSaved) {
+  const std::string train = "train " + small_ + "--set train.batch=10 --set train.save_steps=10 ";
+  const std::string hang_up =
+      "& pid=$!; while [ ! -e here/checkpoints/latest ]; do sleep 0.01; done; kill -HUP $pid; "
+      "kill -HUP $pid; wait $pid; exit $?; #";
+  const Result stopped = run(train + "--set train.epochs=100000 --out here >/dev/full " + hang_up);
+  EXPECT_EQ(stopped.code, 3) << stopped.out;
+  EXPECT_GT(newest("here").state.step, 0);
+  fs::remove_all(directory_ / "here");
+  const Result kept = run(train + "--set train.epochs=3 --out here " + hang_up, "trap '' HUP;");
+  EXPECT_EQ(kept.code, 0) << "nohup: " << kept.out;
+}
+
 // It has nothing left to do, so it needs no data, and shows what it ended with.
 TEST_F(Program, AFinishedRunEndsAtOnce) {
   write_own_files(directory_ / "data");

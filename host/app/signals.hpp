@@ -1,5 +1,5 @@
-// SIGINT and SIGTERM ask a run to save its state at the next step; a second one ends the program at
-// once.
+// SIGINT, SIGTERM and SIGHUP (the terminal is closed) ask a run to save its state at the next step;
+// a second SIGINT or SIGTERM ends the program at once. Under nohup SIGHUP stays ignored.
 #pragma once
 
 namespace sfnn {
