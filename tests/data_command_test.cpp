@@ -24,9 +24,12 @@ TEST_F(Program, DataNamesWhatIsNotThere) {
   EXPECT_EQ(empty.code, 1);
   EXPECT_NE(empty.out.find("has no train-images-idx3-ubyte"), std::string::npos) << empty.out;
   const Result nowhere = run("data mnist --from nowhere --to here");
-  EXPECT_EQ(nowhere.code, 1);
+  EXPECT_EQ(nowhere.code, 2);
   EXPECT_NE(nowhere.out.find("--from nowhere: there is no such folder"), std::string::npos)
       << nowhere.out;
+  const Result scheme = run("data mnist --from ftp://x/ --to here");
+  EXPECT_EQ(scheme.code, 2);
+  EXPECT_NE(scheme.out.find("begins with http:// or https://"), std::string::npos) << scheme.out;
   EXPECT_EQ(run("data imagenet").code, 2);
   std::ofstream(directory_ / "file");
   EXPECT_EQ(run("data mnist --from . --to file").code, 1);

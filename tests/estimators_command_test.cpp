@@ -102,7 +102,7 @@ TEST_F(Estimators, RefusesInOneSentence) {
   expect("first --sweep-c 1:2", 2, "LOW:HIGH:STEP");
   expect("first --sweep-c 2:1:0.1", 2, "LOW:HIGH:STEP");
   expect("first --sweep-c 0:1:0.5 --particles 1", 2, "train.particles");
-  expect("nowhere", 1, "nowhere");
+  expect("nowhere", 2, "nowhere");
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ TEST_F(Looking, InfoShowsNetworkStateHistoryAndConfig) {
   EXPECT_THAT(of_file.out, HasSubstr("392-20s-10s-392"));
   EXPECT_THAT(of_file.out, HasSubstr(row(1)));
   EXPECT_THAT(of_file.out, Not(HasSubstr(row(2)))) << "that was later";
-  EXPECT_EQ(run("info nowhere").code, 1);
+  EXPECT_EQ(run("info nowhere").code, 2);
 }
 
 TEST_F(Looking, SessionsTellWhenAndOnWhatARunWasTrained) {
@@ -270,7 +270,7 @@ TEST_F(Looking, PredictRefusesWhatDoesNotFit) {
         Case{"--input nan.npy", 1, "example 0, value 7 is not a finite number"},
         Case{"--input wide.npy --expected", 2, "--samples"},
         Case{"--input bad.npy", 1, "bad.npy: is not a .npy file"},
-        Case{"--input missing.npy", 1, "missing.npy"},
+        Case{"--input missing.npy", 2, "missing.npy"},
         Case{"--input wide.npy --out p.txt", 2, ".npy or .csv"}, Case{"", 2, "--input"}}) {
     const Result result = run(std::string("predict halves ") + c.arguments);
     EXPECT_EQ(result.code, c.code) << c.arguments << result.out;

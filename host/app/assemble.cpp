@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 
 #include "host/backend/error.hpp"
 #include "host/data/search_path.hpp"
@@ -79,6 +80,10 @@ NetworkSpec test_network_of(const Config& config, const NetworkSpec& spec) {
 std::vector<float> starting_weights(const Config& config, const NetworkSpec& spec,
                                     const std::function<void(const std::string&)>& warn) {
   if (config.net.init_from.empty()) return initial_params(spec, config.seed, config.net.init_scale);
+  if (!std::filesystem::exists(config.net.init_from)) {
+    throw ConfigError(fmt::format("net.init_from = {}: there is no such run or checkpoint",
+                                  config.net.init_from));
+  }
   Checkpoint saved = open_checkpoint(config.net.init_from, /*best=*/false, warn);
   const bool fits = saved.network == spec ||
                     (is_deterministic(saved.network) && as_stochastic(saved.network) == spec);

@@ -2,14 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "host/backend/backend.hpp"
 
 namespace sfnn {
 
 void add_machine_options(CLI::App& app, MachineOptions& machine) {
   app.add_option(
-      "--data", machine.data_root,
-      "Folder with the data sets (else SFNN_DATA, ~/.cache/sfnn, /usr/share/datasets, .)");
+         "--data", machine.data_root,
+         "Folder with the data sets (else SFNN_DATA, ~/.cache/sfnn, /usr/share/datasets, .)")
+      ->check(existing_path());
   app.add_option("--device", machine.backend.device,
                  "Where to compute: auto, or a name that sfnn devices lists")
       ->capture_default_str();
@@ -35,13 +38,26 @@ void add_settings(CLI::App& app, std::vector<std::string>& settings) {
 }
 
 void add_run(CLI::App& app, std::string& run, bool& best) {
-  app.add_option("run", run, "A run directory or a checkpoint file")->required();
+  app.add_option("run", run, "A run directory or a checkpoint file")
+      ->required()
+      ->check(existing_path());
   app.add_flag("--best", best,
                "The checkpoint of lowest validation NLL, not the newest; needs data.valid");
 }
 
 CLI::Validator from_to(std::int64_t low, std::int64_t high) {
   return CLI::Range(low, high).description("");
+}
+
+CLI::Validator existing_path() {
+  return CLI::Validator(
+      [](const std::string& path) {
+        std::error_code other;  // is for who opens it to tell
+        return std::filesystem::status(path, other).type() == std::filesystem::file_type::not_found
+                   ? fmt::format("{}: there is no such file or folder", path)
+                   : std::string();
+      },
+      /*validator_desc=*/"");
 }
 
 std::string exit_codes() {

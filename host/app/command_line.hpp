@@ -13,6 +13,7 @@ void add_machine_options(CLI::App&, MachineOptions&);
 void add_settings(CLI::App&, std::vector<std::string>& settings);
 void add_run(CLI::App&, std::string& run, bool& best);
 CLI::Validator from_to(std::int64_t low, std::int64_t high);  // one that leaves the help alone
+CLI::Validator existing_path();  // else exit code 2: what is missing was named on the command line
 std::string exit_codes();
 std::string examples(const std::string& lines);  // the foot of a --help, with the exit codes
 

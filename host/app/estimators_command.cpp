@@ -174,6 +174,7 @@ void add_estimators_command(CLI::App& app, int& code) {
   sub->add_option("path", command->path,
                   "A run directory (its drawn weights and every checkpoint kept) or checkpoints")
       ->required()
+      ->check(existing_path())
       ->type_name("RUN|CHECKPOINT");
   const CLI::Validator some = CLI::PositiveNumber;
   sub->add_option("--particles", command->particles, "M (else as in training)")->check(some);

@@ -301,7 +301,10 @@ void copy_from_folder(const fs::path& source, const PublicFile& file, PartFile& 
 // Plain or packed, in the folder itself or in its folder of the set's name.
 fs::path find_source(const std::string& from, const std::string& set, const std::string& name) {
   if (!fs::is_directory(from))
-    throw DataError(fmt::format("--from {}: there is no such folder", from));
+    throw ConfigError(fmt::format("--from {}: {}", from,
+                                  from.find("://") != std::string::npos
+                                      ? "a URL begins with http:// or https://"
+                                      : "there is no such folder"));
   for (const fs::path& folder : {fs::path(from), fs::path(from) / set})
     for (const char* ending : {".gz", ""})
       if (const fs::path path = folder / (name + ending); fs::is_regular_file(path)) return path;

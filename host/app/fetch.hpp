@@ -40,7 +40,8 @@ struct FetchOptions {
 
 enum class Fetched { all, stopped };
 
-// Throws DataError (no mirror has it, it is not what it should be) or Error (it cannot be written).
+// Throws ConfigError (`from` is neither a folder nor a URL), DataError (no mirror has it, it is not
+// what it should be) or Error (it cannot be written).
 Fetched fetch(const PublicData&, const FetchOptions&);
 
 }  // namespace sfnn

@@ -120,7 +120,8 @@ void add_predict_command(CLI::App& app, int& code) {
   add_run(*sub, command->run, command->best);
   sub->add_option("--input", command->input,
                   "Inputs: .npy or IDX, an example a row: [n, D_in] or [n, height, width]")
-      ->required();
+      ->required()
+      ->check(existing_path());
   sub->add_option("--out", command->out, "Where to write: .npy or .csv")->capture_default_str();
   sub->add_option("--samples", command->samples,
                   "Draw so many y for each input; 0: the mean of eval.particles draws of the "
