@@ -98,6 +98,7 @@ TEST_F(Estimators, RefusesInOneSentence) {
   expect("first other", 2, "of another run than the checkpoints before it (seed: 1 against 9)");
   expect("deterministic", 2, "no stochastic units with weights");
   expect("first --draws 5", 2, "at least 10");
+  expect("first --draws 0", 2, "1 to 2147483647");
   expect("first --batch 1000", 2, "there are 400 training examples");
   expect("first --sweep-c 1:2", 2, "LOW:HIGH:STEP");
   expect("first --sweep-c 2:1:0.1", 2, "LOW:HIGH:STEP");

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -176,7 +177,7 @@ void add_estimators_command(CLI::App& app, int& code) {
       ->required()
       ->check(existing_path())
       ->type_name("RUN|CHECKPOINT");
-  const CLI::Validator some = CLI::PositiveNumber;
+  const CLI::Validator some = from_to(1, std::numeric_limits<std::int32_t>::max());
   sub->add_option("--particles", command->particles, "M (else as in training)")->check(some);
   sub->add_option("--batch", command->batch, "Examples of the mini-batch (else as in training)")
       ->check(some);
