@@ -53,8 +53,10 @@ std::size_t header_length(std::string_view first, std::size_t file_size, std::st
   std::uint64_t length = 0;
   std::memcpy(&length, first.data(), kLengthBytes);
   const std::size_t rest = file_size - kLengthBytes;
-  if (length > kMaxHeaderBytes)
-    refuse(name, fmt::format("a header of {} bytes is too long", length));
+  if (length > kMaxHeaderBytes) {
+    refuse(name, length > rest ? "it does not begin with the length of a header"
+                               : fmt::format("a header of {} bytes is too long", length));
+  }
   if (length > rest)
     refuse(name, fmt::format("its header should have {} bytes, and {} follow", length, rest));
   return length;
