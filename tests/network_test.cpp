@@ -37,12 +37,18 @@ TEST(ParseLayer, ReadsWhatToStringWrites) {
 }
 
 TEST(ParseLayer, SaysWhatItDoesNotUnderstand) {
-  for (const char* text :
-       {"", "s", "200", "0s", "-3s", "200x", "200s+", "+200s", "200s160d", "20s+30s", "20s+30n",
-        "2d+3d", "99999999999999999999s", "999999999s", " 20s", "20s ", "1.5s"}) {
+  for (const char* text : {"", "s", "200", "0s", "-3s", "200x", "200s+", "+200s", "200s160d",
+                           "20s+30s", "20s+30n", "2d+3d", " 20s", "20s ", "1.5s"}) {
     const std::string message = config_error([&] { parse_layer(text); });
     EXPECT_THAT(message, HasSubstr("layer '" + std::string(text) + "' is not understood"));
     EXPECT_THAT(message, HasSubstr("40s+160d"));
+  }
+}
+
+TEST(ParseLayer, SaysWhatIsTooLarge) {
+  for (const char* text : {"99999999999999999999s", "999999999s", "40s+16777217d"}) {
+    EXPECT_THAT(config_error([&] { parse_layer(text); }),
+                HasSubstr("layer '" + std::string(text) + "' is too large: at most 16777216"));
   }
 }
 

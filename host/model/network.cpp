@@ -42,8 +42,11 @@ LayerSpec parse_layer(std::string_view text) {
   while (!rest.empty()) {
     std::int64_t count = 0;
     const auto [end, ec] = std::from_chars(rest.data(), rest.data() + rest.size(), count);
-    if (ec != std::errc() || end == rest.data() + rest.size() || count < 1 || count > kMaxWidth)
-      refuse();
+    if (ec == std::errc::result_out_of_range || count > kMaxWidth) {
+      throw ConfigError(
+          fmt::format("layer '{:.60}' is too large: at most {} units", text, kMaxWidth));
+    }
+    if (ec != std::errc() || end == rest.data() + rest.size() || count < 1) refuse();
     const char kind = *end;
     std::int64_t& slot = kind == 'd' ? layer.n_d : layer.n_s;
     if ((kind != 's' && kind != 'n' && kind != 'd') || slot != 0) refuse();
