@@ -387,7 +387,9 @@ TEST_F(Program, BadInputGetsOneSentenceAndItsExitCode) {
            {"sample bad.toml --out s.jpg", 2, "must end in .png"},
            {"sample bad.toml --rows 0", 2, "--rows"},
            {"train --set weight_decay_of_all=1", 2, "sfnn train --help lists them"},
-           {"fly", 2, "fly"}}) {
+           {"fly", 2, "unknown command 'fly'"},
+           {"--fly", 2, "--fly"},
+           {"devices fly", 2, "fly"}}) {
     const Result result = run(call.arguments, "env -u SFNN_DATA");
     EXPECT_EQ(result.code, call.code) << call.arguments << "\n" << result.out;
     EXPECT_NE(result.out.find(call.says), std::string::npos) << call.arguments << "\n"

@@ -34,6 +34,11 @@ int run_command_line(int argc, char** argv) {
 
   try {
     app.parse(argc, argv);
+  } catch (const CLI::ExtrasError& error) {
+    const std::vector<std::string> words = app.remaining();
+    if (!app.get_subcommands().empty() || words.empty() || words[0].starts_with('-'))
+      return app.exit(error) == 0 ? kDone : kUsage;
+    throw ConfigError(fmt::format("unknown command '{}': sfnn --help lists them", words[0]));
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kDone : kUsage;
   }
