@@ -91,6 +91,10 @@ TEST_F(Completion, ZshCompletes) {
   EXPECT_EQ(zsh("sfnn data fas"), "data fashion-mnist\n");
   EXPECT_EQ(zsh("sfnn train --set data.tas"), "train --set data.task=\n");
   EXPECT_EQ(zsh("sfnn train --set data.task=hal"), "train --set data.task=halves\n");
+  EXPECT_EQ(zsh("sfnn train --set=data.tas"), "train --set=data.task=\n");
+  EXPECT_EQ(zsh("sfnn train --set=data.task=hal"), "train --set=data.task=halves\n");
+  EXPECT_EQ(zsh("sfnn train --math=tf"), "train --math=tf32\n");
+  EXPECT_EQ(zsh("sfnn train --math tf"), "train --math tf32\n");
 }
 
 }  // namespace

@@ -194,7 +194,8 @@ std::string zsh_script(const std::vector<Command>& commands) {
     std::string specs;
     for (const Flag& flag : command.flags) {
       for (const std::string& name : flag.names)
-        specs += fmt::format(" \\\n          '{}{}[{}]{}'", flag.is_setting ? "*" : "", name,
+        specs += fmt::format(" \\\n          '{}{}{}[{}]{}'", flag.is_setting ? "*" : "", name,
+                             flag.takes_value && name.starts_with("--") ? "=" : "",
                              quoted(flag.help, "[]"), zsh_action(flag));
       if (flag.names.empty())
         specs += flag.choices.empty() ? " \\\n          '*:argument:_files'"
