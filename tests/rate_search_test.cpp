@@ -1,4 +1,6 @@
 // `sfnn train --search-lr`: the grid, the choice, what is kept of it.
+#include <fmt/format.h>
+
 #include "host/io/atomic_file.hpp"
 #include "host/io/metrics.hpp"
 #include "tests/support/program.hpp"
@@ -30,11 +32,21 @@ TEST_F(Program, SearchesTheRateAndTrainsWithTheBest) {
   EXPECT_GT(best_rate, 1e-3);
   EXPECT_LT(best_rate, 10);
   EXPECT_EQ(newest("found").config.train.learning_rate, best_rate);
+  EXPECT_NE(found.out.find("  best: " + fmt::format("{}\n", best_rate)), std::string::npos)
+      << found.out;
 
   // The same numbers again, and with another number of threads.
   ASSERT_EQ(run("train " + small_ + kOptions + "--search-lr 1e-4:30 --threads 1 --out again").code,
             0);
   EXPECT_EQ(read_metrics(directory_ / "again/search.jsonl"), trials);
+}
+
+TEST_F(Program, ABestRateAtTheEdgeOfTheRangeIsSaid) {
+  const std::string search = "train " + small_ + kOptions + "--search-lr ";
+  EXPECT_NE(run(search + "1e-4:1e-3 --out low").out.find("best: 0.001, the highest tried"),
+            std::string::npos);
+  const std::string one = run(search + "1e-3:1e-3 --out one").out;
+  EXPECT_NE(one.find("best: 0.001\n"), std::string::npos) << one;
 }
 
 TEST_F(Program, AResumedRunDoesNotSearchAgain) {
@@ -79,6 +91,7 @@ TEST_F(Program, ASearchGoesOnFromItsDirectoryAlone) {
     ASSERT_FALSE(fs::exists(directory_ / name / "config.toml"));
     const Result resumed = run("train --resume --out " + name);
     ASSERT_EQ(resumed.code, 0) << resumed.out;
+    EXPECT_EQ(resumed.out.find("there is no run"), std::string::npos) << resumed.out;
     EXPECT_EQ(newest(name).config.seed, 5u);
     const auto trials = read_metrics(directory_ / name / "search.jsonl");
     ASSERT_EQ(trials.size(), 3u);  // 0.1, 0.03, 0.01

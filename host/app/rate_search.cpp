@@ -263,7 +263,11 @@ std::optional<double> search_rate(Backend& backend, const MachineOptions& machin
   if (best == nullptr)
     throw Error(fmt::format("no learning rate from {} to {} trains this network: try lower ones",
                             search.range.low, search.range.high));
-  search.say(fmt::format("  best: {}", best->rate));
+  const bool highest = best->rate == grid.front(), lowest = best->rate == grid.back();
+  const char* edge = highest == lowest ? ""
+                     : highest         ? ", the highest tried: a higher one may be better still"
+                                       : ", the lowest tried: a lower one may be better still";
+  search.say(fmt::format("  best: {}{}", best->rate, edge));
   return best->rate;
 }
 

@@ -235,7 +235,8 @@ int run_train(TrainCommand command) {
   if (goes_on) {
     run.resume();
   } else {
-    if (command.resume) progress.say("there is no run to resume: starting afresh");
+    if (command.resume && command.search_lr.empty())  // whose table was the beginning
+      progress.say("there is no run to resume: starting afresh");
     run.start();
     directory.create(config);
   }
