@@ -157,6 +157,34 @@ TEST(Report, EpochsAreWholeAndThoseBeyondThePlotAreSaid) {
   EXPECT_THAT(report_page({run}, kOrigin), HasSubstr("epoch 1 lies beyond the plot"));
 }
 
+TEST(Report, OnlyTheRunsWhoseEpochsLieBeyondThePlotAreSaidToBe) {
+  const auto learning = [](const std::string& name, double first, double second) {
+    ReportRun run = some_run(name);
+    run.metrics.clear();
+    for (int epoch = 1; epoch <= 30; ++epoch) {
+      const double value = epoch == 1 ? first : epoch == 2 ? second : -3.0 - 0.1 * (epoch % 2);
+      run.metrics.push_back({{"epoch", epoch}, {"train_c_hat", value}});
+    }
+    return run;
+  };
+  const ReportRun slow = learning("slow", -900, -90), fast = learning("fast", -3, -3),
+                  middle = learning("middle", -900, -3);
+  const auto note_of = [](const std::vector<ReportRun>& runs) {
+    const std::string page = report_page(runs, kOrigin);
+    const std::size_t end = page.find(" beyond the plot");
+    if (end == std::string::npos) return std::string();
+    const std::size_t begin = page.rfind('>', end) + 1;
+    return page.substr(begin, end - begin);
+  };
+  EXPECT_EQ(note_of({fast}), "");
+  EXPECT_EQ(note_of({slow}), "epochs up to 2 lie");
+  EXPECT_EQ(note_of({slow, slow}), "epochs up to 2 lie");
+  EXPECT_EQ(note_of({slow, fast}), "early epochs of slow lie");
+  EXPECT_EQ(note_of({slow, fast, middle}), "early epochs of slow, middle lie");
+  const ReportRun long_name = learning(std::string(60, 'x'), -900, -3);
+  EXPECT_EQ(note_of({slow, fast, long_name}), "early epochs of 2 of 3 runs lie");
+}
+
 TEST(Report, ALayerThatOneOfSeveralRunsHasIsNamed) {
   ReportRun deep = some_run("deep"), flat = some_run("flat");
   flat.measured->trained.clear();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "host/app/report/chart.hpp"
 #include "host/app/report/html.hpp"
@@ -32,6 +33,33 @@ Series by_epoch(const Runs& runs, std::size_t r, const char* key, double factor 
   return series;
 }
 
+// Which epochs lie beyond the plot; of several runs, if it is not the same for all, of which runs.
+std::string note_of_the_start(const Chart& chart) {
+  std::set<std::string> epochs;
+  std::vector<std::string> names;
+  for (const Series& series : chart.series) {
+    std::vector<double> beyond;
+    for (const Point& point : series.points)
+      if (point.y < *chart.y.low || point.y > *chart.y.high) beyond.push_back(point.x);
+    const bool from_the_first =
+        beyond.size() > 1 && series.points[beyond.size() - 1].x == beyond.back();
+    epochs.insert(beyond.empty()       ? ""
+                  : beyond.size() == 1 ? fmt::format("epoch {} lies", beyond[0])
+                  : from_the_first     ? fmt::format("epochs up to {} lie", beyond.back())
+                                       : std::string("early epochs lie"));
+    if (!beyond.empty()) names.push_back(series.name);
+  }
+  if (names.empty()) return "";
+  if (epochs.size() == 1) return *epochs.begin() + " beyond the plot";
+  const std::string note =
+      fmt::format("early epochs of {} lie beyond the plot", fmt::join(names, ", "));
+  constexpr std::size_t kMostBytes = 64;  // beside the label of the axis
+  return note.size() <= kMostBytes
+             ? note
+             : fmt::format("early epochs of {} of {} runs lie beyond the plot", names.size(),
+                           chart.series.size());
+}
+
 // The first epochs are so far off that they would flatten all that follows: the plot's range is
 // that of the rest, and lines come in from beyond it, which a note says.
 void leave_out_the_start(Chart& chart) {
@@ -50,14 +78,7 @@ void leave_out_the_start(Chart& chart) {
   const double air = 0.08 * (high - low);
   chart.y.low = low - air;
   chart.y.high = high + air;
-  double beyond = 0;  // the last epoch that is
-  for (const Series& series : chart.series) {
-    for (const Point& point : series.points)
-      if (point.y < *chart.y.low || point.y > *chart.y.high) beyond = std::max(beyond, point.x);
-  }
-  if (beyond > 0)
-    chart.note = beyond == 1 ? "epoch 1 lies beyond the plot"
-                             : fmt::format("epochs up to {} lie beyond the plot", beyond);
+  chart.note = note_of_the_start(chart);
 }
 
 std::optional<Chart> epoch_chart(const Runs& runs, const std::string& title,
