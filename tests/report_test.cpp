@@ -185,13 +185,33 @@ TEST(Report, OnlyTheRunsWhoseEpochsLieBeyondThePlotAreSaidToBe) {
   EXPECT_EQ(note_of({slow, fast, long_name}), "early epochs of 2 of 3 runs lie");
 }
 
+std::string chart_of(const std::string& page, const std::string& title) {
+  const std::size_t begin = page.find("aria-label=\"" + title + "\"");
+  if (begin == std::string::npos) return "";
+  return page.substr(begin, page.find("</figure>", begin) - begin);
+}
+
+TEST(Report, ADeterministicRunIsALineAcrossTheCurves) {
+  ReportRun stochastic = some_run("drawn"), fixed = some_run("plain");
+  fixed.network.hidden = {{.n_d = 3}};
+  fixed.measured->test.curve = {-2.75};
+  fixed.measured->test.nll = 2.75;
+  const std::string page = report_page({stochastic, fixed}, kOrigin);
+  const std::string chart = chart_of(page, "C_hat against M");
+  EXPECT_THAT(chart, HasSubstr(">plain, deterministic</text>"));
+  EXPECT_THAT(chart, HasSubstr("M, particles 3, C_hat on the test examples, nats \u22122.75"));
+  EXPECT_EQ(chart_of(report_page({fixed}, kOrigin), "C_hat against M"), "") << "nothing to compare";
+  fixed.own_test = fixed.measured->test;  // the data are not here
+  fixed.measured.reset();
+  EXPECT_THAT(chart_of(report_page({stochastic, fixed}, kOrigin), "C_hat against M"),
+              HasSubstr(">plain, deterministic</text>"));
+}
+
 TEST(Report, ALayerThatOneOfSeveralRunsHasIsNamed) {
   ReportRun deep = some_run("deep"), flat = some_run("flat");
   flat.measured->trained.clear();
   const std::string page = report_page({deep, flat}, kOrigin);
-  const std::size_t chart = page.find("aria-label=\"Hidden layer 1\"");
-  ASSERT_NE(chart, std::string::npos);
-  const std::string svg = page.substr(chart, page.find("</svg>", chart) - chart);
+  const std::string svg = chart_of(page, "Hidden layer 1");
   EXPECT_EQ(count(svg, "class=\"legend\""), 1u);
   EXPECT_THAT(svg, HasSubstr(">deep</text>"));
 }

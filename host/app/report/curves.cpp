@@ -111,20 +111,40 @@ std::string learning_section(const Runs& runs) {
                  figures(runs, charts));
 }
 
-std::string particles_section(const Runs& runs) {
-  std::vector<Chart> charts;
-  Chart curve{.title = "C_hat against M",
+namespace {
+
+// A network that draws nothing has the same C_hat for every M: a line across, to compare the curves
+// with. None where there is no curve.
+std::optional<Chart> particles_chart(const Runs& runs) {
+  Chart chart{.title = "C_hat against M",
               .x = {"M, particles", /*logarithmic=*/true},
               .y = {"C_hat on the test examples, nats"}};
+  double most = 1;
+  for (const ReportRun& run : runs)
+    if (run.measured) most = std::max(most, double(run.measured->test.curve.size()));
+  if (most < 2) return std::nullopt;
   for (std::size_t r = 0; r < runs.size(); ++r) {
-    if (!runs[r].measured || runs[r].measured->test.curve.size() < 2) continue;
+    const auto test = test_of(runs[r]);
+    if (!test) continue;
     Series series{.name = runs[r].name, .color = int(r)};
-    const std::vector<double>& values = runs[r].measured->test.curve;
-    for (std::size_t k = 0; k < values.size(); ++k)
-      series.points.push_back({double(k + 1), values[k]});
-    curve.series.push_back(std::move(series));
+    if (draws_in_test(runs[r])) {
+      for (std::size_t k = 0; k < test->curve.size(); ++k)
+        series.points.push_back({double(k + 1), test->curve[k]});
+    } else {
+      series.name += ", deterministic";
+      series.dashed = true;
+      series.points = {{1, -test->nll}, {most, -test->nll}};
+    }
+    if (!series.points.empty()) chart.series.push_back(std::move(series));
   }
-  if (!curve.series.empty()) charts.push_back(std::move(curve));
+  return chart;
+}
+
+}  // namespace
+
+std::string particles_section(const Runs& runs) {
+  std::vector<Chart> charts;
+  if (auto chart = particles_chart(runs)) charts.push_back(std::move(*chart));
   if (auto chart = epoch_chart(runs, "Effective particles in training",
                                "1 / sum of squared responsibilities, M of training",
                                "effective_particles")) {
@@ -132,12 +152,14 @@ std::string particles_section(const Runs& runs) {
     charts.push_back(std::move(*chart));
   }
   if (charts.empty()) return "";
-  return section("Particles",
-                 "C_hat rises towards log P(y|x) with M: a curve that still climbs at its end "
-                 "means that more particles would show a better likelihood. The effective number, "
-                 "between 1 and the M of training (in the table above: of the test), tells how "
-                 "many of the drawn particles explain an example.",
-                 figures(runs, charts));
+  return section(
+      "Particles",
+      "C_hat rises towards log P(y|x) with M: a curve that still climbs at its end "
+      "means that more particles would show a better likelihood. A network without hidden "
+      "randomness has one C_hat whatever M is. The effective number, "
+      "between 1 and the M of training (in the table above: of the test), tells how "
+      "many of the drawn particles explain an example.",
+      figures(runs, charts));
 }
 
 // --- hidden units ------------------------------------------------------------------------------

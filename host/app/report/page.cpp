@@ -37,11 +37,6 @@ struct Column {
   bool lower_is_better = false;
 };
 
-// As measured for this page, else as the run itself found it.
-std::optional<Evaluation> test_of(const ReportRun& run) {
-  return run.measured ? run.measured->test : run.own_test;
-}
-
 std::vector<Column> final_columns(const Runs& runs) {
   const auto test = [](auto member) {
     return [member](const ReportRun& run) -> std::optional<double> {

@@ -20,6 +20,14 @@ std::string fixed(std::optional<double> value, int digits) {
   return fmt::format("{}{:.{}f}", *value < 0 ? kMinus : "", std::abs(*value), digits);
 }
 
+std::optional<Evaluation> test_of(const ReportRun& run) {
+  return run.measured ? run.measured->test : run.own_test;
+}
+
+bool draws_in_test(const ReportRun& run) {
+  return run.network.samples() || run.config.eval.as_stochastic;
+}
+
 std::string section(std::string_view title, std::string_view text, const std::string& content) {
   return fmt::format("<section>\n<h2>{}</h2>\n<p>{}</p>\n{}</section>\n", title, text, content);
 }

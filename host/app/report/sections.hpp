@@ -18,6 +18,10 @@ inline constexpr std::string_view kNothing = "\u2013";  // where a figure does n
 std::optional<double> number_in(const MetricsLine&, const char* key);
 std::string fixed(std::optional<double> value, int digits);
 
+// As measured for this page, else as the run itself found it.
+std::optional<Evaluation> test_of(const ReportRun&);
+bool draws_in_test(const ReportRun&);  // are there hidden units to draw when it is tested?
+
 std::string section(std::string_view title, std::string_view text, const std::string& content);
 std::string card(const std::string& content);
 std::string named(const Runs&, std::size_t r);  // a run's name with its colour
