@@ -207,6 +207,31 @@ TEST(Report, ADeterministicRunIsALineAcrossTheCurves) {
               HasSubstr(">plain, deterministic</text>"));
 }
 
+TEST(Report, RunsOnOtherDataHaveChartsOfTheirOwn) {
+  ReportRun a = some_run("a"), same = some_run("same"), other = some_run("other");
+  same.config.data.task = "halves";  // which auto stands for
+  other.config.data.task = "classes";
+  other.measured->data_name = "classes of points";
+  const std::string page = report_page({a, same, other}, kOrigin);
+  for (const char* title : {"Training criterion", "Validation", "C_hat against M"}) {
+    EXPECT_EQ(chart_of(page, title), "");
+    const std::string first = chart_of(page, title + std::string(": points")),
+                      second = chart_of(page, title + std::string(": classes of points"));
+    EXPECT_THAT(first, HasSubstr(">same</text>"));
+    EXPECT_THAT(first, Not(HasSubstr(">other</text>")));
+    EXPECT_THAT(second, HasSubstr("<path class=\"line c2\"")) << "the run keeps its colour";
+    EXPECT_EQ(count(second, "class=\"legend\""), 1u);
+  }
+  EXPECT_THAT(chart_of(report_page({a, same}, kOrigin), "Validation"), HasSubstr(">same</text>"));
+  a.measured.reset(), same.measured.reset(), other.measured.reset();
+  EXPECT_THAT(chart_of(report_page({a, other}, kOrigin), "Validation: glyphs classes"),
+              HasSubstr(">other</text>"));
+  other.config.data.set = "files", other.config.data.task = "auto";
+  other.config.data.train_x = "/data/x.npy", other.config.data.train_y = "y.npy";
+  EXPECT_THAT(chart_of(report_page({a, other}, kOrigin), "Validation: x.npy to y.npy"),
+              HasSubstr(">other</text>"));
+}
+
 TEST(Report, ALayerThatOneOfSeveralRunsHasIsNamed) {
   ReportRun deep = some_run("deep"), flat = some_run("flat");
   flat.measured->trained.clear();

@@ -13,13 +13,14 @@
 #include "host/data/search_path.hpp"
 
 namespace sfnn {
-namespace {
 
 std::string task_of(const DataOptions& options) {
   if (options.task != "auto") return options.task;
   if (options.set == "files") return "files";
   return options.set.find("faces") != std::string::npos ? "faces" : "halves";
 }
+
+namespace {
 
 void check(const DataOptions& options, const std::string& task) {
   const std::string& binarize = options.binarize;

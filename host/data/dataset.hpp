@@ -72,6 +72,8 @@ struct DataOptions {
   std::string root;                 // data directory; empty: the search path (search_path.hpp)
 };
 
+std::string task_of(const DataOptions&);  // what auto stands for; files for own ones
+
 // The folder of the set. Throws DataError where there is none.
 std::filesystem::path data_folder(const DataOptions&);
 

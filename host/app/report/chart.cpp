@@ -15,7 +15,8 @@ namespace {
 // In units of the view box, which are pixels where the page shows a chart at its natural size.
 constexpr double kWidth = 560, kPlotHeight = 240;
 constexpr double kLeft = 62, kRight = 18, kTitle = 26, kLegendRow = 20, kAbove = 22, kBelow = 46;
-constexpr double kMark = 2.6;          // a point's radius
+constexpr double kMark = 2.6;  // a point's radius
+constexpr double kTitleLetter = 8.2;
 constexpr double kLetter = 6.6;        // a letter of the legend, on average
 constexpr std::size_t kMaxMarks = 60;  // beyond so many points a line says it better
 
@@ -131,7 +132,8 @@ class Drawing {
   }
 
   std::string content() {
-    out_ = fmt::format("<text class=\"title\" x=\"0\" y=\"16\">{}</text>\n", escape(chart_.title));
+    out_ = fmt::format("<text class=\"title\" x=\"0\" y=\"16\">{}</text>\n",
+                       escape(shortened(chart_.title, std::size_t(kWidth / kTitleLetter))));
     draw_legend();
     draw_axes();
     // Nested, so that what leaves the plot is cut off: a clip path would need a unique name. A

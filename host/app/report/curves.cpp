@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <set>
 
@@ -20,6 +21,55 @@ std::string figures(const Runs& runs, std::vector<Chart> charts) {
     html += fmt::format("<figure>{}</figure>\n", to_svg(chart));
   }
   return html + "</div>\n";
+}
+
+// --- runs that share a chart -------------------------------------------------------------------
+
+struct Group {
+  std::string data;               // empty: there is one group only
+  std::vector<std::size_t> runs;  // their places
+};
+
+Group all_of(const Runs& runs) {
+  Group group;
+  for (std::size_t r = 0; r < runs.size(); ++r) group.runs.push_back(r);
+  return group;
+}
+
+// For a chart's title, where the data set itself is not here to be asked.
+std::string name_of(const DataOptions& data) {
+  if (data.set != "files") return fmt::format("{} {}", data.set, task_of(data));
+  const auto file = [](const std::string& path) {
+    return std::filesystem::path(path).filename().string();
+  };
+  return fmt::format("{} to {}", file(data.train_x), file(data.train_y));
+}
+
+// Nats of another data set or task have nothing to do on the same axis.
+std::vector<Group> by_data(const Runs& runs) {
+  const auto data_of = [](const ReportRun& run) {
+    const DataOptions& data = run.config.data;
+    std::vector<std::string> key = {data.set, task_of(data)};
+    if (data.set == "files")
+      key.insert(key.end(), {data.train_x, data.train_y, data.test_x, data.test_y, data.output});
+    return key;
+  };
+  std::vector<Group> groups;
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    auto group = std::ranges::find_if(groups, [&](const Group& other) {
+      return data_of(runs[other.runs.front()]) == data_of(runs[r]);
+    });
+    if (group == groups.end()) group = groups.insert(group, Group{});
+    group->runs.push_back(r);
+    if (runs[r].measured) group->data = runs[r].measured->data_name;
+    if (group->data.empty()) group->data = name_of(runs[r].config.data);
+  }
+  if (groups.size() == 1) groups[0].data.clear();
+  return groups;
+}
+
+std::string title_of(const char* title, const Group& group) {
+  return group.data.empty() ? title : fmt::format("{}: {}", title, group.data);
 }
 
 // --- curves ------------------------------------------------------------------------------------
@@ -81,10 +131,11 @@ void leave_out_the_start(Chart& chart) {
   chart.note = note_of_the_start(chart);
 }
 
-std::optional<Chart> epoch_chart(const Runs& runs, const std::string& title,
+std::optional<Chart> epoch_chart(const Runs& runs, const Group& group, const char* title,
                                  const std::string& label, const char* key, double factor = 1) {
-  Chart chart{.title = title, .x = {.label = "epoch", .whole = true}, .y = {label}};
-  for (std::size_t r = 0; r < runs.size(); ++r) {
+  Chart chart{
+      .title = title_of(title, group), .x = {.label = "epoch", .whole = true}, .y = {label}};
+  for (const std::size_t r : group.runs) {
     Series series = by_epoch(runs, r, key, factor);
     if (!series.points.empty()) chart.series.push_back(std::move(series));
   }
@@ -101,9 +152,11 @@ std::string learning_section(const Runs& runs) {
     leave_out_the_start(*chart);
     charts.push_back(std::move(*chart));
   };
-  add(epoch_chart(runs, "Training criterion", "C_hat, nats", "train_c_hat"));
-  add(epoch_chart(runs, "Validation", "NLL, nats", "valid_nll"));
-  add(epoch_chart(runs, "Validation error", "error, %", "valid_error", 100));
+  for (const Group& group : by_data(runs)) {
+    add(epoch_chart(runs, group, "Training criterion", "C_hat, nats", "train_c_hat"));
+    add(epoch_chart(runs, group, "Validation", "NLL, nats", "valid_nll"));
+    add(epoch_chart(runs, group, "Validation error", "error, %", "valid_error", 100));
+  }
   if (charts.empty()) return "";
   return section("Learning curves",
                  "The training criterion is the mean over the epoch while the weights move, with "
@@ -115,15 +168,15 @@ namespace {
 
 // A network that draws nothing has the same C_hat for every M: a line across, to compare the curves
 // with. None where there is no curve.
-std::optional<Chart> particles_chart(const Runs& runs) {
-  Chart chart{.title = "C_hat against M",
+std::optional<Chart> particles_chart(const Runs& runs, const Group& group) {
+  Chart chart{.title = title_of("C_hat against M", group),
               .x = {"M, particles", /*logarithmic=*/true},
               .y = {"C_hat on the test examples, nats"}};
   double most = 1;
-  for (const ReportRun& run : runs)
-    if (run.measured) most = std::max(most, double(run.measured->test.curve.size()));
+  for (const std::size_t r : group.runs)
+    if (runs[r].measured) most = std::max(most, double(runs[r].measured->test.curve.size()));
   if (most < 2) return std::nullopt;
-  for (std::size_t r = 0; r < runs.size(); ++r) {
+  for (const std::size_t r : group.runs) {
     const auto test = test_of(runs[r]);
     if (!test) continue;
     Series series{.name = runs[r].name, .color = int(r)};
@@ -144,8 +197,9 @@ std::optional<Chart> particles_chart(const Runs& runs) {
 
 std::string particles_section(const Runs& runs) {
   std::vector<Chart> charts;
-  if (auto chart = particles_chart(runs)) charts.push_back(std::move(*chart));
-  if (auto chart = epoch_chart(runs, "Effective particles in training",
+  for (const Group& group : by_data(runs))
+    if (auto chart = particles_chart(runs, group)) charts.push_back(std::move(*chart));
+  if (auto chart = epoch_chart(runs, all_of(runs), "Effective particles in training",
                                "1 / sum of squared responsibilities, M of training",
                                "effective_particles")) {
     chart->y.low = 0;
