@@ -288,6 +288,28 @@ TEST(Report, DifferencesBetweenConfigsStandOut) {
   EXPECT_THAT(report_page({a, a}, kOrigin), HasSubstr("The runs have the same config."));
 }
 
+// A network without stochastic units has no estimator, whatever its config says.
+TEST(Report, ConfigValuesThatChangeNothingAreNoDifferences) {
+  ReportRun a = some_run("a"), fixed = some_run("fixed");
+  fixed.network.hidden = {{.n_d = 3}};
+  fixed.config.train.particles = 50;
+  fixed.config.train.estimator = Estimator::G1;
+  const auto row = [&](const std::string& key, const std::string& value) {
+    return HasSubstr("<th scope=\"row\">" + key + "</th><td>" + value + "</td></tr>");
+  };
+  const std::string both = report_page({a, fixed}, kOrigin);
+  EXPECT_EQ(count(both, "<tr class=\"differs\">"), 0u);
+  EXPECT_THAT(both, row("train.particles", "20"));
+  const std::string alone = report_page({fixed}, kOrigin);
+  EXPECT_THAT(alone, row("train.particles", "\u2013"));
+  EXPECT_THAT(alone, row("train.estimator", "\u2013"));
+  EXPECT_THAT(alone, row("eval.particles", "\u2013"));
+  ReportRun more = some_run("more");
+  more.config.train.particles = 50;
+  EXPECT_THAT(report_page({a, more, fixed}, kOrigin),
+              HasSubstr("train.particles</th><td>20</td><td>50</td><td>\u2013</td></tr>"));
+}
+
 TEST(Progress, MovingLineFitsItsTerminal) {
   const ProgressFigures figures{.epoch = 3,
                                 .epochs = 30,

@@ -176,30 +176,44 @@ std::string samples(const Runs& runs) {
                  fmt::format("<div class=\"figures\">\n{}</div>\n", html));
 }
 
+// Keys of the config that change nothing of this run.
+std::set<std::string_view> idle_keys(const ReportRun& run) {
+  std::set<std::string_view> keys;
+  if (!run.network.trains_s()) keys.insert({"train.estimator", "train.c", "train.baseline_decay"});
+  if (!run.network.samples()) keys.insert({"train.particles", "train.drop_below"});
+  if (!draws_in_test(run)) keys.insert("eval.particles");
+  return keys;
+}
+
 std::string config(const Runs& runs) {
   Table same, other;
   std::vector<std::vector<std::pair<std::string_view, std::string>>> texts;
   other.head = same.head = {"key"};
   for (std::size_t r = 0; r < runs.size(); ++r) {
     texts.push_back(key_texts(runs[r].config));
+    const std::set<std::string_view> idle = idle_keys(runs[r]);
+    for (auto& [key, text] : texts.back())
+      if (idle.contains(key)) text = kNothing;
     other.head.push_back(named(runs, r));
   }
   same.head.push_back("value");
   for (std::size_t k = 0; k < texts.front().size(); ++k) {
-    std::set<std::string> values;
+    std::set<std::string> values;  // where they matter
     std::vector<std::string> cells = {escape(texts.front()[k].first)};
     for (const auto& of_run : texts) {
-      values.insert(of_run[k].second);
+      if (of_run[k].second != kNothing) values.insert(of_run[k].second);
       cells.push_back(escape(of_run[k].second));
     }
     if (values.size() > 1) {
       other.rows.push_back({std::move(cells), /*highlighted=*/true});
     } else {
-      cells.resize(2);
-      same.rows.push_back({std::move(cells)});
+      same.rows.push_back({{cells[0], escape(values.empty() ? kNothing : *values.begin())}});
     }
   }
-  if (runs.size() == 1) return section("Config", "Every value, as used.", card(to_html(same)));
+  if (runs.size() == 1)
+    return section("Config",
+                   "Every value, as used; \u2013 where it changes nothing of this network.",
+                   card(to_html(same)));
   std::string html;
   if (!other.rows.empty()) html = to_html(other);
   html += fmt::format("<details><summary>{} values are the same in all runs</summary>{}</details>",
