@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 
 #include "host/app/progress.hpp"
@@ -230,6 +231,16 @@ TEST(Report, RunsOnOtherDataHaveChartsOfTheirOwn) {
   other.config.data.train_x = "/data/x.npy", other.config.data.train_y = "y.npy";
   EXPECT_THAT(chart_of(report_page({a, other}, kOrigin), "Validation: x.npy to y.npy"),
               HasSubstr(">other</text>"));
+}
+
+TEST(Report, TheHighestBarEndsBelowTheFrame) {
+  const std::string svg = chart_of(report_page({some_run("a")}, kOrigin), "Hidden layer 1");
+  const std::size_t plot = svg.find("<svg x=");  // x y width height
+  double top = 0, bar = 0;
+  ASSERT_EQ(std::sscanf(svg.c_str() + svg.find("y=\"", plot), "y=\"%lf", &top), 1);
+  const std::size_t area = svg.find("class=\"area", plot);
+  ASSERT_EQ(std::sscanf(svg.c_str() + svg.find(" d=\"M", area), " d=\"M%*f %lf", &bar), 1);
+  EXPECT_GT(bar, top + 24) << "a tenth of the plot";
 }
 
 TEST(Report, ALayerThatOneOfSeveralRunsHasIsNamed) {

@@ -230,8 +230,16 @@ Series histogram(const LayerActivity& layer, std::string name, int color, bool d
   return series;
 }
 
+double highest(const Chart& chart) {
+  double high = 0;
+  for (const Series& series : chart.series)
+    for (const Point& point : series.points) high = std::max(high, point.y);
+  return high;
+}
+
 // One run: its layer before and after. Several: the layer after training of each.
 std::vector<Chart> activity_charts(const Runs& runs) {
+  constexpr double kHeadroom = 1.15;  // a bar that touches the frame looks cut off
   std::vector<Chart> charts;
   std::size_t layers = 0;
   for (const ReportRun& run : runs)
@@ -252,6 +260,7 @@ std::vector<Chart> activity_charts(const Runs& runs) {
         chart.series.push_back(histogram(layer, runs[r].name, int(r), false));
       }
     }
+    chart.y.high = kHeadroom * highest(chart);
     charts.push_back(std::move(chart));
   }
   return charts;
