@@ -20,6 +20,7 @@ h1{font-size:28px;line-height:1.2;margin:0 0 4px;letter-spacing:-.01em}
 h2{font-size:20px;margin:40px 0 4px}
 p{margin:0 0 14px;max-width:78ch}
 p,.soft{color:var(--soft)}
+.card+p{margin-top:14px}
 .figures{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,480px),1fr));gap:20px;margin:12px 0}
 figure,.card{margin:0;background:var(--card);border:1px solid var(--rule);border-radius:10px;padding:16px 18px;break-inside:avoid}
 figcaption{font-weight:600;margin-bottom:10px}
