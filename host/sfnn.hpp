@@ -55,8 +55,10 @@ NetworkSpec network_for(const DataSet&, const std::vector<std::string>& hidden);
 // All that the trainer knows, for save_checkpoint.
 Checkpoint checkpoint_of(Trainer&, const NetworkSpec&, const TrainOptions&, const DataSet&);
 
-// Weights in the backend's memory, where evaluate and sample_outputs read them:
-// to_backend(*backend, load_checkpoint(path).params).floats().
+// Weights in the backend's memory, where evaluate and sample_outputs read them. The buffer must
+// outlive its floats():
+//   const sfnn::Buffer params = sfnn::to_backend(*backend, sfnn::load_checkpoint(path).params);
+//   sfnn::evaluate(*backend, network, params.floats(), data.test, data.x_mean, {});
 Buffer to_backend(Backend&, std::span<const float> params);
 
 }  // namespace sfnn
