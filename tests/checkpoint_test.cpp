@@ -46,7 +46,6 @@ Checkpoint example() {
                       .seconds = 0.1 + 0.2,
                       .best_valid_nll = std::nextafter(56.7, 57),
                       .best_epoch = 2,
-                      .examples = 100,
                       .c_hat_sum = -1.0 / 3,
                       .effective_particles_sum = 1e-300};
   checkpoint.tiling = {.tile = 10, .parts = 2};
@@ -108,6 +107,10 @@ TEST(Checkpoint, OptionalPartsMayBeAbsent) {
   checkpoint.x_mean.clear();
   checkpoint.state.best_valid_nll.reset();
   expect_same(from_tensor_file(to_tensor_file(checkpoint), ""), checkpoint);
+}
+
+TEST(Checkpoint, KeysOfAnOlderStateArePassedOver) {
+  EXPECT_EQ(error_with("/state/examples", 100), "no error");
 }
 
 TEST(Checkpoint, InputOfWidthZeroAndNoHiddenLayers) {

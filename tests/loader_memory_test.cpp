@@ -172,7 +172,7 @@ TEST(LoaderMemory, WhatACheckpointSaysOfItsRunTakes32MiB) {
   file.metadata["sfnn.checkpoint"] =
       R"({"version":1,"network":{"D_in":16777216,"hidden":["16777216s"],"D_out":16777216,)"
       R"("output":"bernoulli"},"state":{"epoch":0,"step":0,"seconds":0,"best_valid_nll":null,)"
-      R"("best_epoch":0,"examples":0,"c_hat_sum":0,"effective_particles_sum":0},)"
+      R"("best_epoch":0,"c_hat_sum":0,"effective_particles_sum":0},)"
       R"("tiling":{"tile":1,"parts":9223372036854775807}})";
   file.metadata["sfnn.config"] = "net.hidden = [\"16777216s\"]";
   expect_within(32 * kMiB, End::refused, [&] { from_tensor_file(file, "some.safetensors"); });

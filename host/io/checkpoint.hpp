@@ -26,10 +26,10 @@ struct TrainState {
   std::optional<double> best_valid_nll;  // none before the first validation
   std::int64_t best_epoch = 0;
   // Sums over the examples seen in the epoch that is under way.
-  std::int64_t examples = 0;
   double c_hat_sum = 0, effective_particles_sum = 0;
 
-  // v(key, value) for each member: what is saved is what is loaded.
+  // v(key, value) for each member: what is saved is what is loaded. Keys of older checkpoints that
+  // are none of these are passed over.
   template <class Self, class V>
   static void visit(Self& self, V&& v) {
     v("epoch", self.epoch);
@@ -37,7 +37,6 @@ struct TrainState {
     v("seconds", self.seconds);
     v("best_valid_nll", self.best_valid_nll);
     v("best_epoch", self.best_epoch);
-    v("examples", self.examples);
     v("c_hat_sum", self.c_hat_sum);
     v("effective_particles_sum", self.effective_particles_sum);
   }
