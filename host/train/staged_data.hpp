@@ -33,7 +33,6 @@ class StagedData {
   };
 
   std::int64_t count() const { return count_; }
-  std::int64_t x_cols() const { return x_.cols; }
 
   // Steps see the examples in this order from here on. [count], in the backend's memory.
   void reorder(const std::int32_t* order);

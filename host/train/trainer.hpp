@@ -55,7 +55,6 @@ class Trainer {
   void restore(const TrainerState&);        // throws DataError where sizes differ
   void set_params(std::span<const float>);  // other weights to start from
 
-  const TrainPlan& plan() const { return plan_; }
   const Tiling& tiling() const { return plan_.tiling; }
   std::int64_t particles() const { return plan_.M; }
   std::size_t workspace_bytes() const;  // what the plan said
