@@ -210,12 +210,10 @@ void CountingBackend::accumulate_metrics(std::int64_t N, const float*, const flo
 
 // --- backward
 
-void CountingBackend::output_grad(const OutputArgs& p, const float* w_bar, RowSet rows,
-                                  Matrix g_o) {
+void CountingBackend::output_grad(const OutputArgs& p, const float*, RowSet rows, Matrix g_o) {
   const double size = double(g_o.size());
   kernel("output_grad",
-         floats(2 * size + double(p.y.size() + p.o.cols) + (w_bar ? double(rows.count) : 0)) +
-             index_bytes(rows),
+         floats(2 * size + double(p.y.size() + p.o.cols + rows.count)) + index_bytes(rows),
          size * (output_operations(p.output) + 2));
 }
 

@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(kThreads, kMinBlocks)
   }
 }
 
-// g_o[k] = w_bar[r] * d log P / d o[r] for row r = rows.source(k); w_bar null: 1
+// g_o[k] = w_bar[r] * d log P / d o[r] for row r = rows.source(k)
 __global__ void __launch_bounds__(kThreads, kMinBlocks)
     output_grad_kernel(const OutputArgs p, const float* __restrict__ w_bar, const RowSet rows,
                        const Matrix g_o) {
@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(kThreads, kMinBlocks)
     const std::int64_t r = rows.source(k);
     const float* o = p.o.row(r);
     const float* y = target_row(p, r);
-    const float lse = normalizer(p, o), weight = w_bar ? w_bar[r] : 1.0f;
+    const float lse = normalizer(p, o), weight = w_bar[r];
     for (std::int64_t i = lane_of_thread(); i < p.o.cols; i += kWarp) {
       const float mean = output_mean_at(p.output, o[i] + p.c[i], lse);
       g_o.row(k)[i] = weight * (target_at(p.output, y, i) - mean);

@@ -132,8 +132,7 @@ void mean_output(const OutputArgs& p, Matrix mean) {
 void grad(const OutputArgs& p, const float* w_bar, RowSet rows, Matrix g_o) {
   for (std::int64_t k = 0; k < rows.count; ++k) {
     const std::int64_t r = rows.all() ? k : rows.index[k];
-    const float weight = w_bar ? w_bar[r] : 1.0f;
-    const VF w = hn::Set(F32(), weight);
+    const VF w = hn::Set(F32(), w_bar[r]);
     const float* y = target_of(p, r);
     float* g = g_o.data + k * g_o.cols;
     const bool one_hot = p.output == Output::softmax;
@@ -142,7 +141,7 @@ void grad(const OutputArgs& p, const float* w_bar, RowSet rows, Matrix g_o) {
                 const VF residual = one_hot ? hn::Neg(mean) : hn::Sub(lanes.load(y + i), mean);
                 lanes.store(hn::Mul(w, residual), g + i);
               });
-    if (one_hot) g[std::int64_t(y[0])] += weight;
+    if (one_hot) g[std::int64_t(y[0])] += w_bar[r];
   }
 }
 
