@@ -84,7 +84,7 @@ struct SampleArgs {
 struct OutputArgs {
   Output output = Output::bernoulli;
   Tile tile;
-  ConstMatrix o;             // [N or N*M, D_out] = z V, without c
+  ConstMatrix o;             // [N*M, D_out] = z V, without c
   const float* c = nullptr;  // [D_out]
   ConstMatrix y;             // [N, D_out]; softmax: [N, 1], the class as a number
 };

@@ -18,7 +18,7 @@ __device__ inline float normalizer(const OutputArgs& p, const float* o) {
 }
 
 __device__ inline const float* target_row(const OutputArgs& p, std::int64_t r) {
-  return p.y.row(p.o.rows == p.tile.N ? r : r / p.tile.M);
+  return p.y.row(r / p.tile.M);
 }
 
 // log_w[r] = log P(y | o[r])
@@ -56,12 +56,12 @@ __global__ void __launch_bounds__(kThreads, kMinBlocks)
 // normalizer is made anew in each group: classes are few.
 __global__ void __launch_bounds__(kThreads, kMinBlocks)
     accumulate_mean_output_kernel(const OutputArgs p, const Matrix mean) {
-  const std::int64_t groups = column_groups(p.o.cols), per_example = p.o.rows / p.tile.N;
+  const std::int64_t groups = column_groups(p.o.cols);
   for (std::int64_t item = first_row(); item < p.tile.N * groups; item += row_stride()) {
     const std::int64_t n = item / groups, i = (item - n * groups) * kWarp + lane_of_thread();
     float sum = 0;
-    for (std::int64_t m = 0; m < per_example; ++m) {
-      const float* o = p.o.row(n * per_example + m);
+    for (std::int64_t m = 0; m < p.tile.M; ++m) {
+      const float* o = p.o.row(n * p.tile.M + m);
       const float lse = normalizer(p, o);
       if (i < p.o.cols) sum += output_mean_at(p.output, o[i] + p.c[i], lse);
     }

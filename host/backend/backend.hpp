@@ -185,7 +185,7 @@ class Backend {
   virtual void sample_hidden(const Draw&, const Tile&, ConstMatrix a, const float* b, Bits s) = 0;
   // d = sigma(shared[n] + d + b), in place. shared: [N, n_d], or data null for none.
   virtual void activate(const Tile&, ConstMatrix shared, const float* b, Matrix d) = 0;
-  virtual void output_log_prob(const OutputArgs&, float* log_w) = 0;  // [rows of o]
+  virtual void output_log_prob(const OutputArgs&, float* log_w) = 0;  // [N*M]
   // mean[n] += sum over the rows of o of E[y | o]: class probabilities, sigmoids, or o + c itself
   virtual void accumulate_mean_output(const OutputArgs&, Matrix mean) = 0;
 

@@ -17,9 +17,7 @@ namespace HWY_NAMESPACE {
 
 float sum_of(VF v) { return hn::GetLane(hn::SumOfLanes(F32(), v)); }
 
-const float* target_of(const OutputArgs& p, std::int64_t r) {
-  return p.y.data + (p.o.rows == p.tile.N ? r : r / p.tile.M) * p.y.cols;
-}
+const float* target_of(const OutputArgs& p, std::int64_t r) { return p.y.row(r / p.tile.M); }
 
 // Eq. (2) (3): sum_i y_i o_i - softplus(o_i), softplus(o) = max(o, 0) + log(1 + exp(-|o|)). The
 // logarithm of a product serves 64 elements: factors lie in [1, 2], so their product cannot
@@ -121,7 +119,7 @@ HWY_INLINE void for_means(Output output, const float* o, const float* c, std::in
 
 void mean_output(const OutputArgs& p, Matrix mean) {
   for (std::int64_t r = 0; r < p.o.rows; ++r) {
-    float* out = mean.data + (p.o.rows == p.tile.N ? r : r / p.tile.M) * mean.cols;
+    float* out = mean.row(r / p.tile.M);
     for_means(p.output, p.o.data + r * p.o.cols, p.c, p.o.cols,
               [&](auto lanes, std::int64_t i, VF value)
                   HWY_ATTR { lanes.store(hn::Add(lanes.load(out + i), value), out + i); });

@@ -37,9 +37,7 @@ float normalizer(const OutputArgs& p, const float* o) {
   return p.output == Output::softmax ? log_sum_exp_of_row(o, p.c, p.o.cols) : 0.0f;
 }
 
-const float* target_row(const OutputArgs& p, std::int64_t r) {
-  return p.y.data + (p.o.rows == p.tile.N ? r : r / p.tile.M) * p.y.cols;
-}
+const float* target_row(const OutputArgs& p, std::int64_t r) { return p.y.row(r / p.tile.M); }
 
 }  // namespace
 
@@ -139,7 +137,7 @@ void PlainBackend::output_log_prob(const OutputArgs& p, float* log_w) {
 void PlainBackend::accumulate_mean_output(const OutputArgs& p, Matrix mean) {
   for (std::int64_t r = 0; r < p.o.rows; ++r) {
     const float* o = p.o.data + r * p.o.cols;
-    float* out = mean.data + (p.o.rows == p.tile.N ? r : r / p.tile.M) * mean.cols;
+    float* out = mean.row(r / p.tile.M);
     const float lse = normalizer(p, o);
     for (std::int64_t i = 0; i < p.o.cols; ++i)
       out[i] += output_mean_at(p.output, o[i] + p.c[i], lse);
