@@ -53,7 +53,7 @@ std::byte* CountingBackend::allocate(std::size_t bytes) {
   return static_cast<std::byte*>(data);
 }
 
-void CountingBackend::release(std::byte* data, std::size_t) noexcept { std::free(data); }
+void CountingBackend::release(std::byte* data) noexcept { std::free(data); }
 
 void CountingBackend::download(const std::byte*, std::span<std::byte> to) {
   std::fill(to.begin(), to.end(), std::byte{0});

@@ -45,7 +45,7 @@ class CountingBackend final : public Backend {
   std::string describe() const override { return "counting (computes nothing)"; }
 
   std::byte* allocate(std::size_t bytes) override;
-  void release(std::byte* data, std::size_t bytes) noexcept override;
+  void release(std::byte* data) noexcept override;
   void upload(std::span<const std::byte>, std::byte*) override {}
   void download(const std::byte* from, std::span<std::byte> to) override;  // zeros
   const std::byte* stage(std::span<const std::byte> from, Buffer&) override { return from.data(); }

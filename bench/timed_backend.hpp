@@ -31,9 +31,7 @@ class TimedBackend final : public Backend {
   std::size_t free_memory() const override { return timed_.free_memory(); }
   bool is_host_memory() const override { return timed_.is_host_memory(); }
   std::byte* allocate(std::size_t bytes) override { return timed_.allocate(bytes); }
-  void release(std::byte* data, std::size_t bytes) noexcept override {
-    timed_.release(data, bytes);
-  }
+  void release(std::byte* data) noexcept override { timed_.release(data); }
   void upload(std::span<const std::byte> from, std::byte* to) override { timed_.upload(from, to); }
   void download(const std::byte* from, std::span<std::byte> to) override {
     timed_.download(from, to);

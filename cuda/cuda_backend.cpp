@@ -65,9 +65,7 @@ std::byte* CudaBackend::allocate(std::size_t bytes) {
   return memory.release();
 }
 
-void CudaBackend::release(std::byte* data, std::size_t) noexcept {
-  static_cast<void>(cudaFree(data));
-}
+void CudaBackend::release(std::byte* data) noexcept { static_cast<void>(cudaFree(data)); }
 
 // The source may be gone as soon as we return.
 void CudaBackend::upload(std::span<const std::byte> from, std::byte* to) {

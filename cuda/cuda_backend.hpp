@@ -24,7 +24,7 @@ class CudaBackend final : public Backend {
   cudaStream_t stream() const { return queue_.stream; }  // where all its work goes
 
   std::byte* allocate(std::size_t bytes) override;
-  void release(std::byte* data, std::size_t bytes) noexcept override;
+  void release(std::byte* data) noexcept override;
   void upload(std::span<const std::byte> from, std::byte* to) override;
   void download(const std::byte* from, std::span<std::byte> to) override;
   const std::byte* stage(std::span<const std::byte> from, Buffer& copy) override;

@@ -124,7 +124,7 @@ class Backend {
 
   // --- memory
   virtual std::byte* allocate(std::size_t bytes) = 0;  // 64-byte aligned, zeroed; throws Error
-  virtual void release(std::byte* data, std::size_t bytes) noexcept = 0;
+  virtual void release(std::byte* data) noexcept = 0;
   virtual void upload(std::span<const std::byte> from, std::byte* to) = 0;
   virtual void download(const std::byte* from, std::span<std::byte> to) = 0;  // waits
   // Read-only memory for a data set: the span itself where the device can read it, else a copy held

@@ -45,7 +45,7 @@ std::byte* HostBackend::allocate(std::size_t bytes) {
   return static_cast<std::byte*>(data);
 }
 
-void HostBackend::release(std::byte* data, std::size_t) noexcept { std::free(data); }
+void HostBackend::release(std::byte* data) noexcept { std::free(data); }
 
 void HostBackend::upload(std::span<const std::byte> from, std::byte* to) {
   if (!from.empty()) std::memcpy(to, from.data(), from.size());
