@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "bench/predicted_step.hpp"
 #include "host/backend/error.hpp"

@@ -2,9 +2,6 @@
 // a wrong kernel has no speed.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "bench/counting_backend.hpp"
 #include "bench/op_cases.hpp"
 #include "cuda/cuda_backend.hpp"

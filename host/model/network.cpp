@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <limits>
 
 #include "host/backend/error.hpp"
 #include "kernels/philox.hpp"

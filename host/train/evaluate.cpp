@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <numeric>
 
 #include "host/backend/error.hpp"
 #include "host/train/pass.hpp"

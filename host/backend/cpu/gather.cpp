@@ -3,7 +3,6 @@
 #include "kernels/gather.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "host/backend/cpu/sample.hpp"
 #include "host/backend/cpu/simd.hpp"
