@@ -7,9 +7,11 @@ namespace sfnn {
 
 // A unit that has (almost) stopped being random has no use for a baseline: its score is (almost)
 // zero.
+constexpr double kLeastScore2 = 1e-8;
+
 template <class Real>
 SFNN_HD Real baseline_at(Real score2, Real score2_L) {
-  return score2 > Real(1e-8) ? score2_L / score2 : Real(0);
+  return score2 > Real(kLeastScore2) ? score2_L / score2 : Real(0);
 }
 
 // The first step starts the average; later ones move it.

@@ -51,7 +51,8 @@ HWY_INLINE VF beta_at(const HiddenGradArgs& p, Lanes lanes, std::int64_t i) {
   const F32 d;
   if (p.estimator != Estimator::G1) return hn::Set(d, score_beta(p.estimator, 0.0f, p.c));
   const VF score2 = lanes.load(p.baseline + i), score2_L = lanes.load(p.baseline + p.a.cols + i);
-  return hn::IfThenElseZero(hn::Gt(score2, hn::Set(d, 1e-8f)), hn::Div(score2_L, score2));
+  return hn::IfThenElseZero(hn::Gt(score2, hn::Set(d, float(kLeastScore2))),
+                            hn::Div(score2_L, score2));
 }
 
 // g = (omega - beta) (h - p), a row a particle
