@@ -250,7 +250,7 @@ void bit_product(ConstBits z, ConstMatrix W, Matrix out, Write write) {
         words[k * rows + r] = bits_from(row_words(z, first + r), row_width, chunks.first_input(k))
                               << kEntryShift;
     HWY_DYNAMIC_DISPATCH(product)
-    ({words, rows, z.cols, W.cols, W.data, out.data + first * W.cols, add, &scratch});
+    ({words, rows, z.cols, W.cols, W.data, out.row(first), add, &scratch});
   }
 }
 
@@ -268,7 +268,7 @@ void bit_outer_product(ConstBits z, RowSet rows, ConstMatrix g, Matrix gW) {
     for (std::int64_t i = 0; i < K; i += 64) {
       std::uint64_t block[64] = {};
       for (std::int64_t r = first; r < end; ++r)
-        block[kEntryShift + r - first] = row_words(z, rows.all() ? r : rows.index[r])[i / 64];
+        block[kEntryShift + r - first] = row_words(z, rows.source(r))[i / 64];
       transpose(block);
       std::copy_n(block, std::min<std::int64_t>(64, K - i), words + k * K + i);
     }

@@ -24,12 +24,10 @@ namespace {
 // selected changes from step to step.
 thread_local GrowingBuffer<float> dense_rows;
 
-std::int64_t source_row(RowSet rows, std::int64_t k) { return rows.all() ? k : rows.index[k]; }
-
 ConstMatrix unpacked(ConstBits z, RowSet rows) {
   float* out = dense_rows.room(std::size_t(z.rows * z.cols));
   for (std::int64_t k = 0; k < rows.count; ++k) {
-    const std::uint64_t* row = row_words(z, source_row(rows, k));
+    const std::uint64_t* row = row_words(z, rows.source(k));
     for (std::int64_t i = 0; i < z.cols; ++i) out[k * z.cols + i] = float(bit_at(row, i));
   }
   return {out, rows.count, z.cols};
@@ -38,7 +36,7 @@ ConstMatrix unpacked(ConstBits z, RowSet rows) {
 ConstMatrix gathered(ConstMatrix z, RowSet rows) {
   float* out = dense_rows.room(std::size_t(z.rows * z.cols));
   for (std::int64_t k = 0; k < rows.count; ++k)
-    std::copy_n(z.data + rows.index[k] * z.cols, z.cols, out + k * z.cols);
+    std::copy_n(z.row(rows.index[k]), z.cols, out + k * z.cols);
   return {out, rows.count, z.cols};
 }
 

@@ -75,7 +75,7 @@ void gather_rows(const GatherArgs& p, const DrawKey& binarize_key, const DrawKey
     const std::int64_t row = p.order ? p.order[position] : position;
     for (std::int64_t first = 0; first < p.data.cols; first += kDrawChunk) {
       const std::int64_t count = std::min(kDrawChunk, p.data.cols - first);
-      float* out = p.out.data + n * p.out.cols + first;
+      float* out = p.out.row(n) + first;
       load_values(p.data, p.stored_row(n, row), first, count, out);
       if (p.binarize) binarize(bit_draws, row, first, count, out);
       if (p.mean)

@@ -16,13 +16,10 @@ HWY_BEFORE_NAMESPACE();
 namespace sfnn {
 namespace HWY_NAMESPACE {
 
-std::int64_t source_row(RowSet rows, std::int64_t k) { return rows.all() ? k : rows.index[k]; }
-
 void activate_rows(const Tile& tile, ConstMatrix shared, const float* b, Matrix d) {
   for (std::int64_t r = 0; r < d.rows; ++r) {
-    float* row = d.data + r * d.cols;
-    const float* z =
-        shared.data ? shared.data + (d.rows == tile.N ? r : r / tile.M) * d.cols : nullptr;
+    float* row = d.row(r);
+    const float* z = shared.data ? shared.row(tile.row_in(shared.rows, r)) : nullptr;
     for_vectors(d.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
       const VF a = hn::Add(lanes.load(row + i), lanes.load(b + i));
       lanes.store(sigmoid_of(z ? hn::Add(a, lanes.load(z + i)) : a), row + i);
@@ -36,8 +33,8 @@ void path_grad(const HiddenGradArgs& p) {
   const bool summed = p.a.rows == p.tile.N;
   const VF one = hn::Set(F32(), 1.0f);
   for (std::int64_t k = 0; k < p.g.rows; ++k) {
-    float* g = p.g.data + k * p.g.cols;
-    const float* a = p.a.data + (summed ? k : source_row(p.rows, k)) * p.a.cols;
+    float* g = p.g.row(k);
+    const float* a = p.a.row(summed ? k : p.rows.source(k));
     for_vectors(p.g.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
       const VF h = sigmoid_of(hn::Add(lanes.load(a + i), lanes.load(p.b + i)));
       lanes.store(hn::Mul(lanes.load(g + i), hn::Mul(h, hn::Sub(one, h))), g + i);
@@ -60,10 +57,10 @@ void score_grad(const HiddenGradArgs& p) {
   const F32 d;
   const VF one = hn::Set(d, 1.0f);
   for (std::int64_t k = 0; k < p.g.rows; ++k) {
-    const std::int64_t r = source_row(p.rows, k);
-    const float* a = p.a.data + r * p.a.cols;
+    const std::int64_t r = p.rows.source(k);
+    const float* a = p.a.row(r);
     const std::uint64_t* s = row_words(p.s, r);
-    float* g = p.g.data + k * p.g.cols;
+    float* g = p.g.row(k);
     const VF omega = hn::Set(d, score_omega(p.estimator, p.w_bar[r], p.C_hat[r / p.tile.M]));
     for_vectors(p.g.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
       const VF h = hn::IfThenElseZero(mask_at(s, i), one);
@@ -83,8 +80,8 @@ void summed_score_grad(const HiddenGradArgs& p) {
     };
     float omega_sum = 0;
     for (std::int64_t m = 0; m < M; ++m) omega_sum += omega(m);
-    const float* a = p.a.data + n * p.a.cols;
-    float* g = p.g.data + n * p.g.cols;
+    const float* a = p.a.row(n);
+    float* g = p.g.row(n);
     for_vectors(p.g.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
       VF omega_h = hn::Zero(d), h = hn::Zero(d);
       for (std::int64_t m = 0; m < M; ++m) {
@@ -103,8 +100,8 @@ void summed_score_grad(const HiddenGradArgs& p) {
 void sigmoid_grad(ConstMatrix d, RowSet rows, Matrix g) {
   const VF one = hn::Set(F32(), 1.0f);
   for (std::int64_t k = 0; k < g.rows; ++k) {
-    const float* from = d.data + source_row(rows, k) * d.cols;
-    float* to = g.data + k * g.cols;
+    const float* from = d.row(rows.source(k));
+    float* to = g.row(k);
     for_vectors(g.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
       const VF value = lanes.load(from + i);
       lanes.store(hn::Mul(lanes.load(to + i), hn::Mul(value, hn::Sub(one, value))), to + i);
@@ -121,11 +118,11 @@ void add_row(const float* from, std::int64_t count, float* to) {
 void particle_sums(const Tile& tile, RowSet rows, ConstMatrix g, Matrix out) {
   std::fill_n(out.data, out.size(), 0.0f);
   for (std::int64_t k = 0; k < rows.count; ++k)
-    add_row(g.data + k * g.cols, g.cols, out.data + source_row(rows, k) / tile.M * out.cols);
+    add_row(g.row(k), g.cols, out.row(rows.source(k) / tile.M));
 }
 
 void column_sums(ConstMatrix g, float* gb) {
-  for (std::int64_t k = 0; k < g.rows; ++k) add_row(g.data + k * g.cols, g.cols, gb);
+  for (std::int64_t k = 0; k < g.rows; ++k) add_row(g.row(k), g.cols, gb);
 }
 
 // Eq. (18): the sums behind E[score^2] and E[score^2 L], L = C_hat.
@@ -140,7 +137,7 @@ void baseline_sums(const Tile& tile, ConstMatrix a, const float* b, ConstBits s,
     for (std::int64_t r = 0; r < tile.rows(); ++r) {
       const std::int64_t n = r / tile.M;
       if (!shared || r % tile.M == 0)
-        prob = sigmoid_of(hn::Add(lanes.load(a.data + (shared ? n : r) * a.cols + i), bias));
+        prob = sigmoid_of(hn::Add(lanes.load(a.row(shared ? n : r) + i), bias));
       const VF h = hn::IfThenElseZero(mask_at(row_words(s, r), i), hn::Set(d, 1.0f));
       const VF score = hn::Sub(h, prob), square = hn::Mul(score, score);
       score2 = hn::Add(score2, square);

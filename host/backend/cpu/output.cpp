@@ -76,7 +76,7 @@ MaxAndSum max_and_sum(const float* o, const float* c, std::int64_t D) {
 void log_prob(const OutputArgs& p, float* log_w) {
   const std::int64_t D = p.o.cols;
   for (std::int64_t r = 0; r < p.o.rows; ++r) {
-    const float* o = p.o.data + r * D;
+    const float* o = p.o.row(r);
     const float* y = target_of(p, r);
     switch (p.output) {
       case Output::bernoulli:
@@ -120,7 +120,7 @@ HWY_INLINE void for_means(Output output, const float* o, const float* c, std::in
 void mean_output(const OutputArgs& p, Matrix mean) {
   for (std::int64_t r = 0; r < p.o.rows; ++r) {
     float* out = mean.row(r / p.tile.M);
-    for_means(p.output, p.o.data + r * p.o.cols, p.c, p.o.cols,
+    for_means(p.output, p.o.row(r), p.c, p.o.cols,
               [&](auto lanes, std::int64_t i, VF value)
                   HWY_ATTR { lanes.store(hn::Add(lanes.load(out + i), value), out + i); });
   }
@@ -129,12 +129,12 @@ void mean_output(const OutputArgs& p, Matrix mean) {
 // Eq. (15) (16): g_o = w_bar (t - E[y | o])
 void grad(const OutputArgs& p, const float* w_bar, RowSet rows, Matrix g_o) {
   for (std::int64_t k = 0; k < rows.count; ++k) {
-    const std::int64_t r = rows.all() ? k : rows.index[k];
+    const std::int64_t r = rows.source(k);
     const VF w = hn::Set(F32(), w_bar[r]);
     const float* y = target_of(p, r);
-    float* g = g_o.data + k * g_o.cols;
+    float* g = g_o.row(k);
     const bool one_hot = p.output == Output::softmax;
-    for_means(p.output, p.o.data + r * p.o.cols, p.c, p.o.cols,
+    for_means(p.output, p.o.row(r), p.c, p.o.cols,
               [&](auto lanes, std::int64_t i, VF mean) HWY_ATTR {
                 const VF residual = one_hot ? hn::Neg(mean) : hn::Sub(lanes.load(y + i), mean);
                 lanes.store(hn::Mul(w, residual), g + i);

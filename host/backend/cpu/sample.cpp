@@ -54,7 +54,7 @@ void sample_rows(const DrawKey& key, const Tile& tile, ConstMatrix a, const floa
       for (std::int64_t m = 0; m < tile.M; ++m) {
         const std::int64_t r = n * tile.M + m;
         if (a.data && (!shared || m == 0))
-          inverse_probabilities(a.data + (shared ? n : r) * a.cols + first, b + first, count, q);
+          inverse_probabilities(a.row(shared ? n : r) + first, b + first, count, q);
         draw_bits(draws, std::uint32_t(tile.first + n), std::uint32_t(tile.first_particle + m),
                   first, count, q, row_words(s, r));
       }

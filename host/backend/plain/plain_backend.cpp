@@ -20,11 +20,9 @@ ConstMatrix as_matrix(ConstBits s) {
 }
 Matrix as_matrix(Bits s) { return {reinterpret_cast<float*>(s.data), s.rows, s.cols}; }
 
-std::int64_t source_row(RowSet rows, std::int64_t i) { return rows.all() ? i : rows.index[i]; }
-
 // The row of a matrix that has one row an example, or one a particle, for particle row r.
 const float* row_of(ConstMatrix m, const Tile& tile, std::int64_t r) {
-  return m.data + (m.rows == tile.rows() ? r : r / tile.M) * m.cols;
+  return m.row(tile.row_in(m.rows, r));
 }
 
 float log_sum_exp_of_row(const float* o, const float* c, std::int64_t D) {
@@ -69,9 +67,8 @@ void PlainBackend::gather(const GatherArgs& p) {
     const std::int64_t row = p.order ? p.order[position] : position;
     const std::int64_t start = p.stored_row(n, row) * p.data.cols;
     for (std::int64_t i = 0; i < p.data.cols; ++i) {
-      p.out.data[n * p.out.cols + i] =
-          gather_at(p.data.data, p.data.type == DataColumns::Type::u8, p.data.scale, start + i, row,
-                    i, p.binarize, binarize, p.mean, p.noise, noise);
+      p.out.row(n)[i] = gather_at(p.data.data, p.data.type == DataColumns::Type::u8, p.data.scale,
+                                  start + i, row, i, p.binarize, binarize, p.mean, p.noise, noise);
     }
   }
 }
@@ -91,8 +88,7 @@ void PlainBackend::multiply_transposed(ConstMatrix g, ConstMatrix W, Matrix out,
 void PlainBackend::accumulate_outer(ConstMatrix z, RowSet rows, ConstMatrix g, Matrix gW) {
   if (rows.all()) return blas::accumulate_outer(z, g, gW);
   for (std::int64_t i = 0; i < rows.count; ++i) {  // row by row: a product of one row each
-    blas::accumulate_outer({z.data + rows.index[i] * z.cols, 1, z.cols},
-                           {g.data + i * g.cols, 1, g.cols}, gW);
+    blas::accumulate_outer({z.row(rows.index[i]), 1, z.cols}, {g.row(i), 1, g.cols}, gW);
   }
 }
 
@@ -108,7 +104,7 @@ void PlainBackend::sample_hidden(const Draw& draw, const Tile& tile, ConstMatrix
     const auto particle = std::uint32_t(tile.first_particle + r % tile.M);
     for (std::int64_t i = 0; i < h.cols; ++i) {
       const float p = a.data ? sigmoid(row_of(a, tile, r)[i] + b[i]) : 0.5f;
-      h.data[r * h.cols + i] = uniform(key(draw), example, particle, i) <= p ? 1.0f : 0.0f;
+      h.row(r)[i] = uniform(key(draw), example, particle, i) <= p ? 1.0f : 0.0f;
     }
   }
 }
@@ -116,7 +112,7 @@ void PlainBackend::sample_hidden(const Draw& draw, const Tile& tile, ConstMatrix
 void PlainBackend::activate(const Tile& tile, ConstMatrix shared, const float* b, Matrix d) {
   for (std::int64_t r = 0; r < d.rows; ++r) {
     for (std::int64_t i = 0; i < d.cols; ++i) {
-      float& value = d.data[r * d.cols + i];
+      float& value = d.row(r)[i];
       value = sigmoid(value + b[i] + (shared.data ? row_of(shared, tile, r)[i] : 0.0f));
     }
   }
@@ -124,7 +120,7 @@ void PlainBackend::activate(const Tile& tile, ConstMatrix shared, const float* b
 
 void PlainBackend::output_log_prob(const OutputArgs& p, float* log_w) {
   for (std::int64_t r = 0; r < p.o.rows; ++r) {
-    const float* o = p.o.data + r * p.o.cols;
+    const float* o = p.o.row(r);
     const float* y = target_row(p, r);
     double sum = -double(normalizer(p, o));
     for (std::int64_t i = 0; i < p.o.cols; ++i) {
@@ -136,7 +132,7 @@ void PlainBackend::output_log_prob(const OutputArgs& p, float* log_w) {
 
 void PlainBackend::accumulate_mean_output(const OutputArgs& p, Matrix mean) {
   for (std::int64_t r = 0; r < p.o.rows; ++r) {
-    const float* o = p.o.data + r * p.o.cols;
+    const float* o = p.o.row(r);
     float* out = mean.row(r / p.tile.M);
     const float lse = normalizer(p, o);
     for (std::int64_t i = 0; i < p.o.cols; ++i)
@@ -163,13 +159,13 @@ void PlainBackend::particle_weights(const Tile& tile, const float* log_w, float*
 
 void PlainBackend::output_grad(const OutputArgs& p, const float* w_bar, RowSet rows, Matrix g_o) {
   for (std::int64_t i = 0; i < rows.count; ++i) {
-    const std::int64_t r = source_row(rows, i);
-    const float* o = p.o.data + r * p.o.cols;
+    const std::int64_t r = rows.source(i);
+    const float* o = p.o.row(r);
     const float* y = target_row(p, r);
     const float lse = normalizer(p, o);
     for (std::int64_t j = 0; j < p.o.cols; ++j) {
       const float mean = output_mean_at(p.output, o[j] + p.c[j], lse);
-      g_o.data[i * g_o.cols + j] = w_bar[r] * (target_at(p.output, y, j) - mean);
+      g_o.row(i)[j] = w_bar[r] * (target_at(p.output, y, j) - mean);
     }
   }
 }
@@ -184,19 +180,19 @@ void PlainBackend::hidden_grad(const HiddenGradArgs& p) {
         p.estimator == Estimator::G1 ? baseline_at(p.baseline[i], p.baseline[H + i]) : 0.0f;
     return score_beta(p.estimator, L_bar, p.c);
   };
-  const float* h = as_matrix(p.s).data;
+  const ConstMatrix h = as_matrix(p.s);
 
   for (std::int64_t k = 0; k < p.g.rows; ++k) {
-    float* g = p.g.data + k * H;
+    float* g = p.g.row(k);
     if (path) {
-      const float* a = p.a.data + (summed ? k : source_row(p.rows, k)) * H;
+      const float* a = p.a.row(summed ? k : p.rows.source(k));
       for (std::int64_t i = 0; i < H; ++i) g[i] *= path_weight(p.estimator, probability(a, i));
     } else if (!summed) {
-      const std::int64_t r = source_row(p.rows, k);
-      const float* a = p.a.data + r * H;
+      const std::int64_t r = p.rows.source(k);
+      const float* a = p.a.row(r);
       const float omega = score_omega(p.estimator, p.w_bar[r], p.C_hat[r / p.tile.M]);
       for (std::int64_t i = 0; i < H; ++i) {
-        g[i] = (omega - beta(i)) * (h[r * H + i] - probability(a, i));
+        g[i] = (omega - beta(i)) * (h.row(r)[i] - probability(a, i));
       }
     } else {
       for (std::int64_t i = 0; i < H; ++i) {
@@ -206,11 +202,10 @@ void PlainBackend::hidden_grad(const HiddenGradArgs& p) {
           const std::int64_t r = k * p.tile.M + m;
           const float omega = score_omega(p.estimator, p.w_bar[r], p.C_hat[k]);
           omega_sum += omega;
-          sums.omega_h += omega * h[r * H + i];
-          sums.h += h[r * H + i];
+          sums.omega_h += omega * h.row(r)[i];
+          sums.h += h.row(r)[i];
         }
-        g[i] = summed_score(sums, omega_sum, beta(i), probability(p.a.data + k * H, i),
-                            float(p.tile.M));
+        g[i] = summed_score(sums, omega_sum, beta(i), probability(p.a.row(k), i), float(p.tile.M));
       }
     }
   }
@@ -218,22 +213,22 @@ void PlainBackend::hidden_grad(const HiddenGradArgs& p) {
 
 void PlainBackend::deterministic_grad(ConstMatrix d, RowSet rows, Matrix g) {
   for (std::int64_t k = 0; k < g.rows; ++k) {
-    const float* value = d.data + source_row(rows, k) * d.cols;
-    for (std::int64_t i = 0; i < g.cols; ++i) g.data[k * g.cols + i] *= value[i] * (1 - value[i]);
+    const float* value = d.row(rows.source(k));
+    for (std::int64_t i = 0; i < g.cols; ++i) g.row(k)[i] *= value[i] * (1 - value[i]);
   }
 }
 
 void PlainBackend::sum_particles(const Tile& tile, RowSet rows, ConstMatrix g, Matrix out) {
   std::fill_n(out.data, out.size(), 0.0f);
   for (std::int64_t k = 0; k < rows.count; ++k) {
-    float* sum = out.data + source_row(rows, k) / tile.M * out.cols;
-    for (std::int64_t i = 0; i < g.cols; ++i) sum[i] += g.data[k * g.cols + i];
+    float* sum = out.row(rows.source(k) / tile.M);
+    for (std::int64_t i = 0; i < g.cols; ++i) sum[i] += g.row(k)[i];
   }
 }
 
 void PlainBackend::accumulate_column_sums(ConstMatrix g, float* gb) {
   for (std::int64_t k = 0; k < g.rows; ++k) {
-    for (std::int64_t i = 0; i < g.cols; ++i) gb[i] += g.data[k * g.cols + i];
+    for (std::int64_t i = 0; i < g.cols; ++i) gb[i] += g.row(k)[i];
   }
 }
 
@@ -242,7 +237,7 @@ void PlainBackend::accumulate_baseline(const Tile& tile, ConstMatrix a, const fl
   const ConstMatrix h = as_matrix(s);
   for (std::int64_t r = 0; r < tile.rows(); ++r) {
     for (std::int64_t i = 0; i < h.cols; ++i) {
-      const float score = h.data[r * h.cols + i] - sigmoid(row_of(a, tile, r)[i] + b[i]);
+      const float score = h.row(r)[i] - sigmoid(row_of(a, tile, r)[i] + b[i]);
       sums[i] += score * score;
       sums[h.cols + i] += score * score * C_hat[r / tile.M];
     }
