@@ -40,16 +40,18 @@ struct PhiloxWords {
   std::uint32_t v[4];
 };
 
+constexpr int kPhiloxRounds = 10;
+constexpr std::uint32_t kPhiloxMul0 = 0xD2511F53u, kPhiloxMul1 = 0xCD9E8D57u;
+constexpr std::uint32_t kPhiloxWeyl0 = 0x9E3779B9u, kPhiloxWeyl1 = 0xBB67AE85u;
+
 SFNN_HD PhiloxWords philox4x32_10(PhiloxWords counter, std::uint32_t key0, std::uint32_t key1) {
-  constexpr std::uint32_t kMul0 = 0xD2511F53u, kMul1 = 0xCD9E8D57u;
-  constexpr std::uint32_t kWeyl0 = 0x9E3779B9u, kWeyl1 = 0xBB67AE85u;
-  for (int round = 0; round < 10; ++round) {
-    const std::uint64_t p0 = std::uint64_t(kMul0) * counter.v[0];
-    const std::uint64_t p1 = std::uint64_t(kMul1) * counter.v[2];
+  for (int round = 0; round < kPhiloxRounds; ++round) {
+    const std::uint64_t p0 = std::uint64_t(kPhiloxMul0) * counter.v[0];
+    const std::uint64_t p1 = std::uint64_t(kPhiloxMul1) * counter.v[2];
     counter = {{std::uint32_t(p1 >> 32) ^ counter.v[1] ^ key0, std::uint32_t(p1),
                 std::uint32_t(p0 >> 32) ^ counter.v[3] ^ key1, std::uint32_t(p0)}};
-    key0 += kWeyl0;
-    key1 += kWeyl1;
+    key0 += kPhiloxWeyl0;
+    key1 += kPhiloxWeyl1;
   }
   return counter;
 }
@@ -75,8 +77,9 @@ SFNN_HD std::uint32_t draw_word(const DrawKey& k, std::uint32_t example, std::ui
 
 // cuRAND's mapping to (0, 1]: 1 occurs, 0 never. A unit fires where u <= p, so p = 0 and p = 1 are
 // certain.
+constexpr float kWordToUniform = 2.3283064e-10f;  // 2^-32 exactly
 SFNN_HD float uniform_from_word(std::uint32_t word) {
-  return float(word) * 2.3283064e-10f + 2.3283064e-10f / 2.0f;
+  return float(word) * kWordToUniform + kWordToUniform / 2.0f;
 }
 
 SFNN_HD float uniform(const DrawKey& k, std::uint32_t example, std::uint32_t particle,

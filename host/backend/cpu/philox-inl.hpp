@@ -48,14 +48,15 @@ class Words {
   using U64 = hn::ScalableTag<std::uint64_t>;
   using V64 = hn::Vec<U64>;
   static constexpr std::int64_t kBlocks = hn::MaxLanes(U64());
-  static constexpr int kRounds = 10;
+  static constexpr int kRounds = kPhiloxRounds;
 
  public:
   explicit Words(const DrawKey& key) : key_(key) {
     for (int round = 0; round < kRounds; ++round) {
       const auto times = std::uint32_t(round);
-      hn::Store(hn::Set(U64(), std::uint32_t(key.seed) + times * 0x9E3779B9u), U64(), key0_[round]);
-      hn::Store(hn::Set(U64(), std::uint32_t(key.seed >> 32) + times * 0xBB67AE85u), U64(),
+      hn::Store(hn::Set(U64(), std::uint32_t(key.seed) + times * kPhiloxWeyl0), U64(),
+                key0_[round]);
+      hn::Store(hn::Set(U64(), std::uint32_t(key.seed >> 32) + times * kPhiloxWeyl1), U64(),
                 key1_[round]);
     }
     // Lane j works on block j / 2 + (j % 2) * kBlocks / 2: then interleaving gives units in order.
@@ -91,7 +92,7 @@ class Words {
     }
     for (int round = 0; round < kRounds; ++round) {
       for (int c = 0; c < kChains; ++c) {
-        const V64 p0 = multiply(0xD2511F53u, x0[c]), p1 = multiply(0xCD9E8D57u, x2[c]);
+        const V64 p0 = multiply(kPhiloxMul0, x0[c]), p1 = multiply(kPhiloxMul1, x2[c]);
         x0[c] = hn::Xor(hn::Xor(hn::ShiftRight<32>(p1), x1[c]), hn::Load(d64, key0_[round]));
         x2[c] = hn::Xor(hn::Xor(hn::ShiftRight<32>(p0), x3[c]), hn::Load(d64, key1_[round]));
         x1[c] = p1;
@@ -120,7 +121,7 @@ class Words {
 HWY_INLINE VF uniform_of(const std::uint32_t* words) {
   const F32 d;
   const VF word = hn::ConvertTo(d, hn::LoadU(hn::RebindToUnsigned<F32>(), words));
-  return hn::MulAdd(word, hn::Set(d, 2.3283064e-10f), hn::Set(d, 2.3283064e-10f / 2.0f));
+  return hn::MulAdd(word, hn::Set(d, kWordToUniform), hn::Set(d, kWordToUniform / 2.0f));
 }
 
 }  // namespace HWY_NAMESPACE
