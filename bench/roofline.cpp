@@ -20,10 +20,11 @@ struct Options {
 };
 
 NetworkSpec spec_of(const Options& options) {
-  NetworkSpec spec{.D_in = options.inputs, .hidden = {}, .D_out = options.outputs};
+  NetworkSpec spec{.D_in = options.inputs,
+                   .hidden = {},
+                   .D_out = options.outputs,
+                   .output = parse_output(options.output).value()};
   for (const std::string& layer : options.hidden) spec.hidden.push_back(parse_layer(layer));
-  for (Output output : {Output::softmax, Output::bernoulli, Output::gaussian})
-    if (to_string(output) == options.output) spec.output = output;
   return spec;
 }
 

@@ -15,6 +15,7 @@
 #include "host/data/search_path.hpp"
 #include "host/data/split.hpp"
 #include "host/io/npy.hpp"
+#include "host/model/network.hpp"
 
 namespace sfnn {
 namespace {
@@ -182,9 +183,7 @@ ImageShape picture(const Table& table) {
 }
 
 Output output_of(const std::string& name) {
-  if (name == "softmax") return Output::softmax;
-  if (name == "bernoulli") return Output::bernoulli;
-  if (name == "gaussian") return Output::gaussian;
+  if (const auto output = parse_output(name)) return *output;
   throw ConfigError("data.output = " + name + ": must be softmax, bernoulli or gaussian");
 }
 

@@ -25,24 +25,28 @@ constexpr const char* kAbout = "sfnn.checkpoint";
 constexpr const char* kConfig = "sfnn.config";
 constexpr const char* kVelocity = "velocity/";
 constexpr std::size_t kMaxAboutBytes = 64 * 1024;
-constexpr std::array<std::pair<Output, std::string_view>, 3> kOutputs{
-    {{Output::softmax, "softmax"},
-     {Output::bernoulli, "bernoulli"},
-     {Output::gaussian, "gaussian"}}};
-
 constexpr std::array<std::pair<Bytes, std::string_view>, 3> kBytes{
     {{Bytes::numbers, "numbers"}, {Bytes::bits, "bits"}, {Bytes::grey, "grey"}}};
 
-template <class Names>
-std::string_view name_of(const Names& names, typename Names::value_type::first_type value) {
-  return std::ranges::find(names, value, &Names::value_type::first)->second;
+std::string_view name_of(Bytes bytes) {
+  for (const auto& [value, name] : kBytes)
+    if (value == bytes) return name;
+  return "?";
 }
 
-template <class Names>
-auto value_of(const Names& names, const std::string& key, const std::string& name) {
-  const auto row = std::ranges::find(names, name, &Names::value_type::second);
-  if (row == names.end()) throw DataError(fmt::format("{} '{:.60}' is not known", key, name));
-  return row->first;
+[[noreturn]] void refuse_name(const char* key, const std::string& name) {
+  throw DataError(fmt::format("{} '{:.60}' is not known", key, name));
+}
+
+Bytes bytes_of(const std::string& wanted) {
+  for (const auto& [value, name] : kBytes)
+    if (name == wanted) return value;
+  refuse_name("x_bytes", wanted);
+}
+
+Output output_of(const std::string& name) {
+  if (const auto output = parse_output(name)) return *output;
+  refuse_name("output", name);
 }
 
 std::vector<std::int64_t> shape_of(const ParamSlot& slot) {
@@ -95,8 +99,8 @@ ordered_json about(const Checkpoint& checkpoint) {
            {{"D_in", checkpoint.network.D_in},
             {"hidden", hidden},
             {"D_out", checkpoint.network.D_out},
-            {"output", name_of(kOutputs, checkpoint.network.output)}}},
-          {"x_bytes", name_of(kBytes, checkpoint.x_bytes)},
+            {"output", to_string(checkpoint.network.output)}}},
+          {"x_bytes", name_of(checkpoint.x_bytes)},
           {"state", state},
           {"tiling", {{"tile", checkpoint.tiling.tile}, {"parts", checkpoint.tiling.parts}}},
           {"device", checkpoint.device}};
@@ -134,7 +138,7 @@ NetworkSpec read_network(const ordered_json& json) {
   FromJson{json}("D_out", network.D_out);
   const auto layers = json.at("hidden").get<std::vector<std::string>>();
   for (const std::string& layer : layers) network.hidden.push_back(parse_layer(layer));
-  network.output = value_of(kOutputs, "output", json.at("output").get<std::string>());
+  network.output = output_of(json.at("output").get<std::string>());
   network.validate();
   return network;
 }
@@ -151,7 +155,7 @@ void read_metadata(const TensorFile& file, Checkpoint& checkpoint) {
   if (version != kVersion) throw DataError(fmt::format("version {} is not known here", version));
   checkpoint.network = read_network(json.at("network"));
   if (json.contains("x_bytes"))
-    checkpoint.x_bytes = value_of(kBytes, "x_bytes", json.at("x_bytes").get<std::string>());
+    checkpoint.x_bytes = bytes_of(json.at("x_bytes").get<std::string>());
   TrainState::visit(checkpoint.state, FromJson{json.at("state")});
   FromJson{json.at("tiling")}("tile", checkpoint.tiling.tile);
   FromJson{json.at("tiling")}("parts", checkpoint.tiling.parts);

@@ -29,6 +29,12 @@ std::string_view to_string(Output output) {
   return "?";
 }
 
+std::optional<Output> parse_output(std::string_view name) {
+  for (Output output : {Output::softmax, Output::bernoulli, Output::gaussian})
+    if (to_string(output) == name) return output;
+  return std::nullopt;
+}
+
 LayerSpec parse_layer(std::string_view text) {
   const auto refuse = [&] {
     throw ConfigError(fmt::format(

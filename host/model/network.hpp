@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +51,7 @@ struct NetworkSpec {
 };
 
 std::string_view to_string(Output);
+std::optional<Output> parse_output(std::string_view name);  // none where there is no such output
 // "392-200s-200s-392 bernoulli"
 std::string to_string(const NetworkSpec&);
 
