@@ -13,9 +13,7 @@ LoadedNetwork::LoadedNetwork(Backend& backend, const MachineOptions& machine,
                              const std::string& run, bool best,
                              const std::vector<std::string>& settings) {
   const Checkpoint checkpoint = open_checkpoint(run, best, warn);
-  config_ = checkpoint.config;
-  for (const std::string& setting : settings) apply_setting(config_, setting);
-  config_.validate();
+  config_ = changed(checkpoint.config, settings);
   require_data_inside(config_, machine, settings);
   data_ = data_of(config_, machine);
   data_.x_mean = checkpoint.x_mean;  // of what it was trained on
