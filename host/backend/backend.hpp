@@ -13,6 +13,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "host/backend/function_ref.hpp"
@@ -218,6 +219,12 @@ class Backend {
   virtual void update(const UpdateArgs&) = 0;
   virtual void update_baseline(const BaselineUpdateArgs&) = 0;
 };
+
+// Numbers out of the backend's memory, as many as `to` holds; waits.
+template <class T>
+void download(Backend& backend, const T* from, std::span<std::type_identity_t<T>> to) {
+  backend.download(reinterpret_cast<const std::byte*>(from), std::as_writable_bytes(to));
+}
 
 // A stretch of work under a name that a profiler shows.
 class Range {

@@ -26,15 +26,13 @@ class LayerSums {
  public:
   LayerSums(Backend& backend, const ParamSlot& b_s, const float* params, std::int64_t layer)
       : layer_(layer), b_s_(b_s.size()), p_(b_s.size()) {
-    backend.download(reinterpret_cast<const std::byte*>(b_s.in(params).data),
-                     std::as_writable_bytes(std::span(b_s_)));
+    download(backend, b_s.in(params).data, b_s_);
   }
   std::int64_t layer() const { return layer_; }
 
   void add(Backend& backend, const ConstMatrix& a_s) {
     a_s_.resize(a_s.rows * a_s.cols);
-    backend.download(reinterpret_cast<const std::byte*>(a_s.data),
-                     std::as_writable_bytes(std::span(a_s_)));
+    download(backend, a_s.data, a_s_);
     for (std::int64_t r = 0; r < a_s.rows; ++r) {
       for (std::int64_t i = 0; i < a_s.cols; ++i) add(i, sigmoid(a_s_[r * a_s.cols + i] + b_s_[i]));
     }

@@ -111,14 +111,13 @@ void evaluate_tile(Backend& backend, const NetworkSpec& spec, const float* param
                                      {lane.mean.floats(), tile.N, spec.D_out});
     }
     const std::span log_w(lane.log_w.data(), tile.rows());
-    backend.download(reinterpret_cast<const std::byte*>(lane.pass.log_w()),
-                     std::as_writable_bytes(log_w));
+    download(backend, lane.pass.log_w(), log_w);
     criterion.add(tile, log_w.data(), sums.curve);
   }
   for (std::int64_t n = 0; n < tile.N; ++n) sums.ess += criterion.effective_particles(n);
   if (predict) {
     const std::span mean(lane.mean_host.data(), tile.N * spec.D_out);
-    backend.download(lane.mean.data(), std::as_writable_bytes(mean));
+    download(backend, lane.mean.floats(), mean);
     add_prediction(spec, tile, M, examples, lane.mean_host, sums);
   }
 }
@@ -193,16 +192,14 @@ std::vector<float> sample_outputs(Backend& backend, const NetworkSpec& spec, con
   backend.set_clock({.step = kEvaluationStep});
   const ParamLayout layout(spec);
   std::vector<float> c(spec.D_out), o(pass.output(params).o.size());
-  backend.download(reinterpret_cast<const std::byte*>(layout.c.in(params).data),
-                   std::as_writable_bytes(std::span(c)));
+  download(backend, layout.c.in(params).data, c);
   std::vector<float> outputs;
   for (std::int32_t row : rows) {
     const Tile tile{.first = row, .N = 1, .M = spec.samples() ? M : 1};
     data.gather(backend, tile, {}, pass);
     pass.forward(tile, params);
     o.resize(tile.rows() * spec.D_out);
-    backend.download(reinterpret_cast<const std::byte*>(pass.output(params).o.data),
-                     std::as_writable_bytes(std::span(o)));
+    download(backend, pass.output(params).o.data, o);
     for (std::int64_t m = 0; m < M; ++m) {
       float* particle =
           o.data() + (m % tile.M) * spec.D_out;  // a deterministic network repeats its one answer

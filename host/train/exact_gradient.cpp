@@ -31,8 +31,7 @@ void add_log_prior(Backend& backend, const NetworkSpec& spec, std::span<const fl
     if (!spec.hidden[l].trains_s()) continue;
     const ConstMatrix a_s = pass.a_s(l);
     std::vector<float> a(a_s.size());
-    backend.download(reinterpret_cast<const std::byte*>(a_s.data),
-                     std::as_writable_bytes(std::span(a)));
+    download(backend, a_s.data, a);
     const float* b = params.data() + layout.hidden[l].b_s.offset;
     for (std::size_t state = 0; state < log_w.size(); ++state) {
       const std::size_t row = a_s.rows == 1 ? 0 : state;
@@ -70,21 +69,19 @@ std::vector<float> exact_gradient(Backend& backend, const NetworkSpec& spec, con
   backend.upload(std::as_bytes(params), d_params.data());
   backend.set_clock({.step = 0});
   std::vector<float> log_w(states);
-  const std::span log_w_bytes = std::as_writable_bytes(std::span(log_w));
   for (std::int64_t n = 0; n < staged.count(); ++n) {
     const Tile tile{.first = n, .N = 1, .M = states};
     staged.gather(backend, tile, {}, pass);
     pass.forward(tile, d_params.floats(), bits);
     pass.log_prob(d_params.floats());
-    auto* d_log_w = reinterpret_cast<std::byte*>(pass.log_w());
-    backend.download(d_log_w, log_w_bytes);
+    download(backend, pass.log_w(), log_w);
     add_log_prior(backend, spec, params, bits, pass, log_w);
-    backend.upload(log_w_bytes, d_log_w);
+    backend.upload(std::as_bytes(std::span(log_w)), reinterpret_cast<std::byte*>(pass.log_w()));
     pass.weigh(C_hat.floats(), ess.floats());
     pass.backward(d_params.floats(), nullptr, C_hat.floats(), part.floats());
   }
   std::vector<float> gradient(params.size());
-  backend.download(part.data(), std::as_writable_bytes(std::span(gradient)));
+  download(backend, part.floats(), gradient);
   for (float& g : gradient) g /= float(staged.count());
   return gradient;
 }

@@ -11,10 +11,9 @@ namespace {
 // The averages behind G1's L_bar forget with 0.99 by default.
 constexpr std::int64_t kBaselineWarmup = 100;
 
-std::vector<float> download(Backend& backend, const Matrix& from) {
+std::vector<float> downloaded(Backend& backend, const Matrix& from) {
   std::vector<float> to(from.size());
-  backend.download(reinterpret_cast<const std::byte*>(from.data),
-                   std::as_writable_bytes(std::span(to)));
+  download(backend, from.data, to);
   return to;
 }
 
@@ -53,8 +52,8 @@ DataSet fixed_batch(Backend& backend, const NetworkSpec& spec, const TrainOption
   DataSet batch;
   batch.name = data.name;
   batch.train = {.count = count,
-                 .x = {.values = download(backend, x), .cols = x.cols},
-                 .y = {.values = download(backend, y), .cols = y.cols}};
+                 .x = {.values = downloaded(backend, x), .cols = x.cols},
+                 .y = {.values = downloaded(backend, y), .cols = y.cols}};
   batch.D_in = data.D_in;
   batch.D_out = data.D_out;
   batch.output = data.output;

@@ -77,7 +77,7 @@ std::vector<float> mean_outputs(Backend& backend, const NetworkSpec& spec, const
       backend.accumulate_mean_output(pass.output(params), {sum.floats(), tile.N, spec.D_out});
     }
     const auto mean = std::span(means).subspan(tile.first * spec.D_out, tile.N * spec.D_out);
-    backend.download(sum.data(), std::as_writable_bytes(mean));
+    download(backend, sum.floats(), mean);
     for (float& value : mean) value /= float(M);
   });
   return means;

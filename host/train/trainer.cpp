@@ -16,9 +16,9 @@ void upload(Backend& backend, std::span<const float> from, const Buffer& to) {
   backend.upload(std::as_bytes(from), to.data());
 }
 
-std::vector<float> download(Backend& backend, const Buffer& from) {
+std::vector<float> downloaded(Backend& backend, const Buffer& from) {
   std::vector<float> to(from.bytes() / sizeof(float));
-  backend.download(from.data(), std::as_writable_bytes(std::span(to)));
+  download(backend, from.floats(), to);
   return to;
 }
 
@@ -145,7 +145,7 @@ std::optional<std::string> Trainer::not_finite(bool thorough) {
   backend_.download(sums_.data(), std::as_writable_bytes(std::span(sums)));
   const bool sound = std::isfinite(sums[0]) && std::isfinite(sums[1]);
   const std::vector<float> params =
-      thorough || !sound ? download(backend_, params_) : std::vector<float>();
+      thorough || !sound ? downloaded(backend_, params_) : std::vector<float>();
   if (sound && all_finite(params)) {
     sound_step_ = step_;
     if (thorough) sound_weights_step_ = step_;
@@ -169,7 +169,7 @@ std::string Trainer::name_not_finite(bool C_hat_is_finite, std::span<const float
   if (!C_hat_is_finite) found.push_back("C_hat");
   // A bad number in any part stays bad in a sum over them.
   std::vector<float> gradient(part_layout_.gradient_size);
-  const std::vector<float> parts = download(backend_, parts_);
+  const std::vector<float> parts = downloaded(backend_, parts_);
   for (std::int64_t p = 0; p < plan_.tiling.parts; ++p) {
     for (std::size_t i = 0; i < gradient.size(); ++i)
       gradient[i] += parts[p * part_layout_.size() + i];
@@ -191,9 +191,9 @@ TrainerState Trainer::state() {
   double sums[2];
   backend_.download(sums_.data(), std::as_writable_bytes(std::span(sums)));
   return {step_,
-          download(backend_, params_),
-          download(backend_, velocity_),
-          download(backend_, baseline_),
+          downloaded(backend_, params_),
+          downloaded(backend_, velocity_),
+          downloaded(backend_, baseline_),
           sums[0],
           sums[1]};
 }

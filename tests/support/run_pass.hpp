@@ -12,7 +12,7 @@ namespace sfnn {
 template <class T>
 std::vector<T> download(Backend& backend, const T* from, std::int64_t count) {
   std::vector<T> to(count);
-  backend.download(reinterpret_cast<const std::byte*>(from), std::as_writable_bytes(std::span(to)));
+  download(backend, from, std::span(to));
   return to;
 }
 
