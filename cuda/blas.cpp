@@ -9,10 +9,6 @@ namespace {
 
 constexpr std::size_t kWorkspaceBytes = std::size_t(32) << 20;  // what cuBLAS asks for on Hopper
 
-void require(bool fits, const char* product) {
-  if (!fits) throw ShapeError(fmt::format("operands of {} do not fit", product));
-}
-
 int blas_int(std::int64_t size) {
   if (size > std::numeric_limits<int>::max())
     throw ShapeError(fmt::format("{} rows are more than a product takes: use smaller tiles", size));
@@ -89,29 +85,29 @@ void Blas::split(const Product& p, ConstBits A, ConstMatrix B) {
 }
 
 void Blas::multiply(ConstMatrix A, ConstMatrix B, Matrix out, Write write) {
-  require(A.rows == out.rows && A.cols == B.rows && B.cols == out.cols, "A B");
+  require_fit(A.rows == out.rows && A.cols == B.rows && B.cols == out.cols, "A B");
   single({CUBLAS_OP_N, CUBLAS_OP_N, A.cols, out, write}, A, B);
 }
 
 void Blas::multiply(ConstBits A, ConstMatrix B, Matrix out, Write write) {
   if (unit_type() == UnitType::f32) return multiply(as_floats(A), B, out, write);
-  require(A.rows == out.rows && A.cols == B.rows && B.cols == out.cols, "A B");
+  require_fit(A.rows == out.rows && A.cols == B.rows && B.cols == out.cols, "A B");
   split({CUBLAS_OP_N, CUBLAS_OP_N, A.cols, out, write}, A, B);
 }
 
 void Blas::multiply_transposed(ConstMatrix A, ConstMatrix B, Matrix out, Write write) {
-  require(A.rows == out.rows && A.cols == B.cols && B.rows == out.cols, "A B^T");
+  require_fit(A.rows == out.rows && A.cols == B.cols && B.rows == out.cols, "A B^T");
   single({CUBLAS_OP_N, CUBLAS_OP_T, A.cols, out, write}, A, B);
 }
 
 void Blas::accumulate_outer(ConstMatrix A, ConstMatrix B, Matrix out) {
-  require(A.rows == B.rows && A.cols == out.rows && B.cols == out.cols, "A^T B");
+  require_fit(A.rows == B.rows && A.cols == out.rows && B.cols == out.cols, "A^T B");
   single({CUBLAS_OP_T, CUBLAS_OP_N, A.rows, out, Write::add}, A, B);
 }
 
 void Blas::accumulate_outer(ConstBits A, ConstMatrix B, Matrix out) {
   if (unit_type() == UnitType::f32) return accumulate_outer(as_floats(A), B, out);
-  require(A.rows == B.rows && A.cols == out.rows && B.cols == out.cols, "A^T B");
+  require_fit(A.rows == B.rows && A.cols == out.rows && B.cols == out.cols, "A^T B");
   split({CUBLAS_OP_T, CUBLAS_OP_N, A.rows, out, Write::add}, A, B);
 }
 

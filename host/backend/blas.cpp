@@ -9,10 +9,6 @@
 namespace sfnn::blas {
 namespace {
 
-void require(bool fits, const char* product) {
-  if (!fits) throw ShapeError(std::string("operands of ") + product + " do not fit");
-}
-
 void gemm(CBLAS_TRANSPOSE trans_a, CBLAS_TRANSPOSE trans_b, ConstMatrix A, ConstMatrix B,
           Matrix out, std::int64_t inner, Write write) {
   if (out.size() == 0) return;
@@ -28,17 +24,17 @@ void gemm(CBLAS_TRANSPOSE trans_a, CBLAS_TRANSPOSE trans_b, ConstMatrix A, Const
 }  // namespace
 
 void multiply(ConstMatrix A, ConstMatrix B, Matrix out, Write write) {
-  require(A.rows == out.rows && A.cols == B.rows && B.cols == out.cols, "A B");
+  require_fit(A.rows == out.rows && A.cols == B.rows && B.cols == out.cols, "A B");
   gemm(CblasNoTrans, CblasNoTrans, A, B, out, A.cols, write);
 }
 
 void multiply_transposed(ConstMatrix A, ConstMatrix B, Matrix out, Write write) {
-  require(A.rows == out.rows && A.cols == B.cols && B.rows == out.cols, "A B^T");
+  require_fit(A.rows == out.rows && A.cols == B.cols && B.rows == out.cols, "A B^T");
   gemm(CblasNoTrans, CblasTrans, A, B, out, A.cols, write);
 }
 
 void accumulate_outer(ConstMatrix A, ConstMatrix B, Matrix out) {
-  require(A.rows == B.rows && A.cols == out.rows && B.cols == out.cols, "A^T B");
+  require_fit(A.rows == B.rows && A.cols == out.rows && B.cols == out.cols, "A^T B");
   gemm(CblasTrans, CblasNoTrans, A, B, out, A.rows, Write::add);
 }
 

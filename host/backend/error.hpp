@@ -33,13 +33,23 @@ struct DataError : Error {  // a file is missing, damaged or not what it should 
   using Error::Error;
 };
 
-struct SaveError
-    : Error {  // a file cannot be written: a full disk, a closed directory: exit code 1
+// A file cannot be written (a full disk, a closed directory): exit code 1.
+struct SaveError : Error {
   using Error::Error;
 };
 
 struct ShapeError : Error {  // operands that do not fit: a bug in the caller
   using Error::Error;
 };
+
+// Throws ConfigError with the sentence, for what the user asked for.
+inline void require(bool holds, const std::string& sentence) {
+  if (!holds) throw ConfigError(sentence);
+}
+
+// Throws ShapeError, for the operands of an op.
+inline void require_fit(bool fits, const char* op) {
+  if (!fits) throw ShapeError(std::string("operands of ") + op + " do not fit");
+}
 
 }  // namespace sfnn

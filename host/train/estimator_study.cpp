@@ -241,10 +241,6 @@ class Studier {
   double work_ = 0, done_ = 0;
 };
 
-void require(bool holds, const std::string& sentence) {
-  if (!holds) throw ConfigError(sentence);
-}
-
 void require_stochastic(const NetworkSpec& spec) {
   require(spec.trains_s(),
           fmt::format("{} has no stochastic units with weights: all estimators are one and the "

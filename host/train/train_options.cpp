@@ -5,13 +5,6 @@
 #include "host/backend/error.hpp"
 
 namespace sfnn {
-namespace {
-
-void require(bool holds, const std::string& sentence) {
-  if (!holds) throw ConfigError(sentence);
-}
-
-}  // namespace
 
 void validate(const TrainOptions& options, const NetworkSpec& spec) {
   spec.validate();
@@ -21,8 +14,7 @@ void validate(const TrainOptions& options, const NetworkSpec& spec) {
   const EstimatorInfo& estimator = info(options.estimator);
   require(!(estimator.needs_two_particles && options.particles == 1 && spec.trains_s()),
           fmt::format("train.estimator = {} with train.particles = 1: with one particle every "
-                      "responsibility is 1, "
-                      "so {}; use train.particles of 2 or more",
+                      "responsibility is 1, so {}; use train.particles of 2 or more",
                       estimator.name,
                       options.estimator == Estimator::G4
                           ? "each unit would be trained towards its own draw"

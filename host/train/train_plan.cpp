@@ -11,10 +11,6 @@
 namespace sfnn {
 namespace {
 
-void require(bool holds, const std::string& sentence) {
-  if (!holds) throw ConfigError(sentence);
-}
-
 Tiling tiling_of(const Backend& backend, const TrainPlan& plan, const NetworkSpec& spec,
                  const Examples& examples, const Tiling& asked) {
   Tiling tiling = backend.choose_tiling({.batch = plan.batch,

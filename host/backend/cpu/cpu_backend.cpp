@@ -45,10 +45,6 @@ const char* instruction_set() {
   return hwy::TargetName(targets & -targets);
 }
 
-void require(bool fits, const char* op) {
-  if (!fits) throw ShapeError(fmt::format("operands of {} do not fit", op));
-}
-
 }  // namespace
 
 std::string CpuBackend::describe() const {
@@ -65,7 +61,7 @@ std::size_t CpuBackend::bits_bytes(std::int64_t rows, std::int64_t cols) const {
 }
 
 void CpuBackend::upload_bits(std::span<const std::uint8_t> from, Bits to) {
-  require(std::int64_t(from.size()) == to.rows * to.cols, "upload_bits");
+  require_fit(std::int64_t(from.size()) == to.rows * to.cols, "upload_bits");
   for (std::int64_t r = 0; r < to.rows; ++r) {
     std::uint64_t* row = row_words(to, r);
     std::fill_n(row, words_per_row(to.cols), std::uint64_t(0));
@@ -75,7 +71,7 @@ void CpuBackend::upload_bits(std::span<const std::uint8_t> from, Bits to) {
 }
 
 void CpuBackend::download_bits(ConstBits from, std::span<std::uint8_t> to) {
-  require(std::int64_t(to.size()) == from.rows * from.cols, "download_bits");
+  require_fit(std::int64_t(to.size()) == from.rows * from.cols, "download_bits");
   for (std::int64_t r = 0; r < from.rows; ++r)
     for (std::int64_t i = 0; i < from.cols; ++i)
       to[std::size_t(r * from.cols + i)] = bit_at(row_words(from, r), i);
@@ -117,7 +113,7 @@ void CpuBackend::multiply(ConstMatrix z, ConstMatrix W, Matrix out, Write write)
 }
 
 void CpuBackend::multiply(ConstBits z, ConstMatrix W, Matrix out, Write write) {
-  require(z.rows == out.rows && z.cols == W.rows && W.cols == out.cols, "a product with bits");
+  require_fit(z.rows == out.rows && z.cols == W.rows && W.cols == out.cols, "a product with bits");
   if (lookup_pays(z.rows)) {
     bit_product(z, W, out, write);
   } else {
@@ -134,7 +130,7 @@ void CpuBackend::accumulate_outer(ConstMatrix z, RowSet rows, ConstMatrix g, Mat
 }
 
 void CpuBackend::accumulate_outer(ConstBits z, RowSet rows, ConstMatrix g, Matrix gW) {
-  require(rows.count == g.rows && z.cols == gW.rows && g.cols == gW.cols, "an outer product");
+  require_fit(rows.count == g.rows && z.cols == gW.rows && g.cols == gW.cols, "an outer product");
   if (lookup_pays(z.cols)) {
     bit_outer_product(z, rows, g, gW);
   } else {
