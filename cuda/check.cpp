@@ -12,8 +12,7 @@ void throw_device_full(const std::string& asked_for) {
   static_cast<void>(cudaGetLastError());
   throw ConfigError(
       fmt::format("the GPU has too little memory: {}, {:.0f} of {:.0f} MiB are free; use a smaller "
-                  "batch, fewer "
-                  "particles or --device cpu",
+                  "batch, fewer particles or --device cpu",
                   asked_for, double(free) / kMiB, double(total) / kMiB));
 }
 

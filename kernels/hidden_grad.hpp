@@ -4,9 +4,9 @@
 // Path estimators multiply what arrives from above by an element weight. Score estimators multiply
 // the score h - sigma(a) by a weight and drop what arrives from above. With a shared by the M
 // particles of an example both can be summed over m before anything else:
-//   path    sum_m e(a) G(h^m)           = e(a) * sum_m G(h^m)
-//   score   sum_m (omega_m - beta) (h^m - p) = sum_m omega_m h^m - beta sum_m h^m - p (sum_m
-//   omega_m - M beta)
+//   path    sum_m e(a) G(h^m) = e(a) * sum_m G(h^m)
+//   score   sum_m (omega_m - beta) (h^m - p)
+//           = sum_m omega_m h^m - beta sum_m h^m - p (sum_m omega_m - M beta)
 #pragma once
 
 #include <cstdint>

@@ -19,8 +19,8 @@
 namespace sfnn {
 
 constexpr std::uint32_t kMaxStep = (1u << 30) - 1;
-constexpr std::uint32_t kEvaluationStep =
-    kMaxStep;  // training never gets there: evaluation has draws of its own
+// Training never gets there: evaluation has draws of its own.
+constexpr std::uint32_t kEvaluationStep = kMaxStep;
 constexpr std::int64_t kMaxDrawnUnits = std::int64_t(1) << 26;
 
 // Who draws. Hidden layer l uses site l; the others count down from the top.

@@ -33,8 +33,7 @@ void require_data_inside(const Config&, const MachineOptions&,
                          const std::vector<std::string>& settings);
 DataSet data_of(const Config&, const MachineOptions&);
 NetworkSpec network_of(const Config&, const DataSet&);
-NetworkSpec test_network_of(const Config&,
-                            const NetworkSpec&);  // B reads A's weights as stochastic
+NetworkSpec test_network_of(const Config&, const NetworkSpec&);  // B reads A's as stochastic
 // Drawn weights or, with net.init_from, those of another run: of the same network, or of A where
 // this one is B. Damaged checkpoints are named to `warn` and passed over. Throws ConfigError where
 // the weights do not fit.

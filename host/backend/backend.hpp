@@ -144,9 +144,9 @@ class Backend {
   }
   virtual std::size_t free_memory() const = 0;  // bytes, about
   virtual std::size_t bits_bytes(std::int64_t rows, std::int64_t cols) const = 0;
-  virtual void upload_bits(std::span<const std::uint8_t> from,
-                           Bits to) = 0;  // [rows * cols], each 0 or 1
-  virtual void download_bits(ConstBits from, std::span<std::uint8_t> to) = 0;  // waits
+  // [rows * cols], each 0 or 1. Both wait.
+  virtual void upload_bits(std::span<const std::uint8_t> from, Bits to) = 0;
+  virtual void download_bits(ConstBits from, std::span<std::uint8_t> to) = 0;
   virtual void fill_zero(std::byte* data, std::size_t bytes) = 0;
   virtual void synchronize() = 0;
   // May the host read this memory where it lies, and are ops done when they return?
@@ -174,8 +174,8 @@ class Backend {
   // --- products
   virtual void multiply(ConstMatrix z, ConstMatrix W, Matrix out, Write) = 0;  // out = z W
   virtual void multiply(ConstBits z, ConstMatrix W, Matrix out, Write) = 0;
-  virtual void multiply_transposed(ConstMatrix g, ConstMatrix W, Matrix out,
-                                   Write) = 0;  // out = g W^T
+  // out = g W^T
+  virtual void multiply_transposed(ConstMatrix g, ConstMatrix W, Matrix out, Write) = 0;
   // gW += z[rows]^T g; row i of g belongs to row rows.index[i] of z
   virtual void accumulate_outer(ConstMatrix z, RowSet rows, ConstMatrix g, Matrix gW) = 0;
   virtual void accumulate_outer(ConstBits z, RowSet rows, ConstMatrix g, Matrix gW) = 0;

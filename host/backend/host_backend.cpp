@@ -23,8 +23,8 @@ constexpr std::size_t kAlignment = 64, kLargePage = std::size_t(2) << 20;
 }  // namespace
 
 HostBackend::HostBackend(int threads) : pool_(threads) {
-  openblas_set_num_threads(
-      1);  // parallelism is over tiles; a product's own threads would change its sums
+  // Parallelism is over tiles; a product's own threads would change its sums.
+  openblas_set_num_threads(1);
 }
 
 std::string HostBackend::product_method(bool, std::int64_t) const {

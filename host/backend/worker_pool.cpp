@@ -9,8 +9,8 @@
 namespace sfnn {
 namespace {
 
-constexpr int kSpins =
-    2000;  // a few microseconds: a training step's regions follow each other closely
+// A few microseconds: a training step's regions follow each other closely.
+constexpr int kSpins = 2000;
 
 // Returns once `value` differs from `seen`.
 template <class T>

@@ -41,9 +41,8 @@ struct NetworkSpec {
   Output output = Output::bernoulli;
 
   std::int64_t depth() const { return std::int64_t(hidden.size()); }
-  std::int64_t input_width(std::int64_t l) const {
-    return l == 0 ? D_in : hidden[l - 1].width();
-  }                       // of layer l; l = depth(): of the output
+  // Of layer l; l = depth(): of the output.
+  std::int64_t input_width(std::int64_t l) const { return l == 0 ? D_in : hidden[l - 1].width(); }
   bool samples() const;   // any stochastic unit at all?
   bool trains_s() const;  // any with weights?
   void validate() const;  // throws ConfigError

@@ -14,8 +14,8 @@
 namespace sfnn {
 
 struct TrainPlan {
-  std::int64_t batch = 0,
-               M = 1;  // as they will be: no larger than the data, one where nothing draws
+  // As they will be: no more examples than the data has, one particle where nothing draws.
+  std::int64_t batch = 0, M = 1;
   std::int64_t steps_per_epoch = 0;
   Schedule schedule;
   PassOptions pass;
