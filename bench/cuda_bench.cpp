@@ -4,9 +4,8 @@
 // them: those that fit in the second-level cache may beat the memory's own rate.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-
 #include "bench/cuda_timing.hpp"
+#include "bench/program.hpp"
 #include "cuda/device.hpp"
 #include "host/backend/error.hpp"
 
@@ -75,17 +74,5 @@ int main(int argc, char** argv) {
   count("--particles,-M", options.shape.M, "Particles an example");
   count("--hidden", options.shape.H, "Units of each of the two hidden layers");
   count("--pixels", options.shape.D, "Width of x and of y");
-  try {
-    app.parse(argc, argv);
-    run(options);
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  } catch (const sfnn::ConfigError& error) {
-    fmt::print(stderr, "cuda_bench: {}\n", error.what());
-    return 2;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "cuda_bench: {}\n", error.what());
-    return 1;
-  }
+  return run_program("cuda_bench", app, argc, argv, [&] { run(options); });
 }

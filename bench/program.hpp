@@ -1,4 +1,4 @@
-// What the benchmarks of the CPU share: exit codes, and the JSON file that each can leave.
+// What the benchmarks share: exit codes, and the JSON file that each can leave.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,8 +12,8 @@
 
 namespace sfnn::bench {
 
-// Calls work() with the command line parsed. Exit codes are the program's: 0 done, 1 failed, 2
-// usage.
+// Calls work() with the command line parsed. Exit codes are those of `sfnn`: 0 done, 1
+// failed, 2 usage or config.
 template <class Work>
 int run_program(const char* name, CLI::App& app, int argc, char** argv, const Work& work) {
   try {
@@ -24,6 +24,9 @@ int run_program(const char* name, CLI::App& app, int argc, char** argv, const Wo
   try {
     work();
     return 0;
+  } catch (const ConfigError& error) {
+    fmt::print(stderr, "{}: {}\n", name, error.what());
+    return 2;
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}: {}\n", name, error.what());
     return 1;

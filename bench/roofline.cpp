@@ -3,9 +3,8 @@
 // than their bytes, and operands that stay in a cache may beat the memory's rate.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-
 #include "bench/predicted_step.hpp"
+#include "bench/program.hpp"
 #include "host/backend/error.hpp"
 
 namespace sfnn::bench {
@@ -126,14 +125,5 @@ int main(int argc, char** argv) {
                  "Share of the particles that compaction leaves; 1: no compaction")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  try {
-    app.parse(argc, argv);
-    run(options);
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  } catch (const sfnn::ConfigError& error) {
-    fmt::print(stderr, "roofline: {}\n", error.what());
-    return 2;
-  }
+  return run_program("roofline", app, argc, argv, [&] { run(options); });
 }
