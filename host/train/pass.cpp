@@ -133,16 +133,10 @@ void Pass::multiply_input(std::int64_t l, ConstMatrix W, Matrix out) {
   }
 }
 
-void Pass::forward(const Tile& tile, const float* params) {
+void Pass::forward(const Tile& tile, const float* params, const HiddenBits* given) {
   const Range range(backend_, "forward");
   tile_ = tile;
-  for (std::int64_t l = 0; l < spec_.depth(); ++l) forward_layer(l, params, nullptr);
-  multiply_input(spec_.depth(), layout_.V.in(params), o_.top(tile.rows()));
-}
-
-void Pass::forward(const Tile& tile, const float* params, const HiddenBits& given) {
-  tile_ = tile;
-  for (std::int64_t l = 0; l < spec_.depth(); ++l) forward_layer(l, params, &given);
+  for (std::int64_t l = 0; l < spec_.depth(); ++l) forward_layer(l, params, given);
   multiply_input(spec_.depth(), layout_.V.in(params), o_.top(tile.rows()));
 }
 

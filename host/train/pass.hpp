@@ -46,9 +46,11 @@ class Pass {
 
   // o of the tile, hidden units drawn. What the particles share is computed with the first of them
   // only (first_particle == 0): further chunks of the same examples must follow it.
-  void forward(const Tile&, const float* params);
+  void forward(const Tile& tile, const float* params) { forward(tile, params, nullptr); }
   // The same with hidden units given, not drawn: for enumeration, and to compare two code paths.
-  void forward(const Tile&, const float* params, const HiddenBits& given);
+  void forward(const Tile& tile, const float* params, const HiddenBits& given) {
+    forward(tile, params, &given);
+  }
 
   // o -> log_w = log P(y|h). Whoever gives hidden units of another distribution R than P(h|x) adds
   // log P(h|x) - log R to it before `weigh`.
@@ -99,6 +101,7 @@ class Pass {
   void plan();
   std::size_t lay_out(std::byte* base, std::int64_t max_examples, std::int64_t M);
 
+  void forward(const Tile&, const float* params, const HiddenBits* given);  // null: drawn
   void forward_layer(std::int64_t l, const float* params, const HiddenBits* given);
   void forward_d(std::int64_t l, const float* params, bool fresh);
   void multiply_input(std::int64_t l, ConstMatrix W, Matrix out);
