@@ -8,6 +8,7 @@
 #include "host/backend/error.hpp"
 #include "host/backend/free_memory.hpp"
 #include "host/data/split.hpp"
+#include "kernels/particle_weights.hpp"
 #include "kernels/philox.hpp"
 
 namespace sfnn {
@@ -23,19 +24,15 @@ double log_prob_of_flips(Pixels clean, Pixels seen) {
   return log_p;
 }
 
-double log_sum_exp(std::span<const double> values) {
-  const double top = *std::max_element(values.begin(), values.end());
-  double sum = 0;
-  for (const double value : values) sum += std::exp(value - top);
-  return top + std::log(sum);
-}
-
 // log P(k|x): the upper shapes are equally likely beforehand.
 std::vector<double> log_posterior(Pixels x) {
   std::vector<double> log_p;
-  for (const GlyphShape& shape : glyph_shapes()) log_p.push_back(log_prob_of_flips(shape.upper, x));
-  const double log_p_x = log_sum_exp(log_p);
-  for (double& value : log_p) value -= log_p_x;
+  LogSumExp<double> log_p_x;
+  for (const GlyphShape& shape : glyph_shapes()) {
+    log_p.push_back(log_prob_of_flips(shape.upper, x));
+    log_p_x.add(log_p.back());
+  }
+  for (double& value : log_p) value -= log_p_x.value();
   return log_p;
 }
 
@@ -141,11 +138,11 @@ GlyphTask parse_task(const std::string& task) {
 double glyph_log_prob(Pixels x, Pixels y) {
   require_halves(x, y);
   const std::vector<double> log_p_k = log_posterior(x);
-  std::vector<double> terms;
+  LogSumExp<double> log_p_y;
   for (std::size_t k = 0; k < log_p_k.size(); ++k)
     for (const auto& [pi, lower] : glyph_shapes()[k].completions)
-      terms.push_back(log_p_k[k] + std::log(pi) + log_prob_of_flips(lower, y));
-  return log_sum_exp(terms);
+      log_p_y.add(log_p_k[k] + std::log(pi) + log_prob_of_flips(lower, y));
+  return log_p_y.value();
 }
 
 double glyph_factorial_log_prob(Pixels x, Pixels y) {
