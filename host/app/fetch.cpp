@@ -17,6 +17,7 @@
 
 #include "host/backend/error.hpp"
 #include "host/data/byte_reader.hpp"
+#include "host/io/file_descriptor.hpp"
 
 namespace sfnn {
 namespace {
@@ -71,28 +72,24 @@ std::optional<std::string> fault_of(const fs::path& path, const PublicFile& file
 // NAME.part: grows, can be started over, and becomes NAME.
 class PartFile {
  public:
-  explicit PartFile(fs::path final_path) : final_(std::move(final_path)), path_(final_) {
-    path_ += ".part";
-    fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (fd_ < 0) fail("be written");
-    if (::flock(fd_, LOCK_EX | LOCK_NB) != 0) {
-      ::close(fd_);
+  explicit PartFile(fs::path final_path)
+      : final_(std::move(final_path)),
+        path_(fs::path(final_) += ".part"),
+        file_(path_, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW) {
+    if (!file_.is_open()) fail("be written");
+    if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0)
       throw Error(fmt::format("{}: another process is fetching it", path_.string()));
-    }
   }
-  PartFile(const PartFile&) = delete;
-  PartFile& operator=(const PartFile&) = delete;
-  ~PartFile() { ::close(fd_); }
 
   const fs::path& path() const { return path_; }
   std::string name() const { return final_.filename().string(); }  // once it is whole
   std::int64_t size() const { return std::int64_t(fs::file_size(path_)); }
   void clear() {
-    if (::ftruncate(fd_, 0) != 0) fail("be written");
+    if (::ftruncate(file_.get(), 0) != 0) fail("be written");
   }
   void append(std::string_view bytes) {
     while (!bytes.empty()) {
-      const ssize_t count = ::write(fd_, bytes.data(), bytes.size());
+      const ssize_t count = ::write(file_.get(), bytes.data(), bytes.size());
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) fail("be written");
       bytes.remove_prefix(std::size_t(count));
@@ -100,7 +97,7 @@ class PartFile {
   }
   void remove() { ::unlink(path_.c_str()); }
   void put_in_place() {
-    if (::fsync(fd_) != 0) fail("be synced to disk");
+    if (::fsync(file_.get()) != 0) fail("be synced to disk");
     if (::rename(path_.c_str(), final_.c_str()) != 0) fail("be put in place");
   }
 
@@ -110,7 +107,7 @@ class PartFile {
   }
 
   fs::path final_, path_;
-  int fd_ = -1;
+  FileDescriptor file_;
 };
 
 // --- transfer ----------------------------------------------------------------------------------
