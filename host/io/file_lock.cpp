@@ -50,7 +50,8 @@ std::unique_ptr<FileLock> FileLock::take(const std::filesystem::path& path, std:
   }
   // A courtesy to whom it keeps out; on a full disk it stays away.
   const std::string self = fmt::format("{}{}", kProcess, ::getpid());
-  if (::ftruncate(fd, 0) == 0 && ::pwrite(fd, self.data(), self.size(), 0) < 0) return lock;
+  [[maybe_unused]] const bool noted =
+      ::ftruncate(fd, 0) == 0 && ::pwrite(fd, self.data(), self.size(), 0) >= 0;
   return lock;
 }
 
