@@ -88,13 +88,16 @@ const std::byte* CudaBackend::stage(std::span<const std::byte> from, Buffer& cop
   return copy.data();
 }
 
+// Half of what is free is left to the parameters and the tiles.
+bool CudaBackend::fits(const HostRows& rows) const { return rows.bytes() <= free_memory() / 2; }
+
 std::unique_ptr<RowFeed> CudaBackend::make_feed(const HostRows& rows, std::int64_t height) {
-  if (rows.bytes() <= free_memory() / 2) return nullptr;
+  if (fits(rows)) return nullptr;
   return std::make_unique<CudaRowFeed>(rows, height, queue_.stream);
 }
 
 std::size_t CudaBackend::staged_bytes(const HostRows& rows, std::int64_t height) const {
-  if (rows.bytes() <= free_memory() / 2) return rows.bytes();
+  if (fits(rows)) return rows.bytes();
   return CudaRowFeed::device_bytes(rows, height);
 }
 

@@ -81,6 +81,7 @@ class CudaBackend final : public Backend {
   void update_baseline(const BaselineUpdateArgs&) override;
 
  private:
+  bool fits(const HostRows&) const;  // or is to be fed
   const Clock* clock() const { return reinterpret_cast<const Clock*>(clock_.get()); }
   UnitType unit_type() const { return blas_.unit_type(); }
   std::size_t unit_bytes() const;
