@@ -51,7 +51,7 @@ Blas::Blas(MathMode math, const Queue& queue, int& scratch_moves)
       handle_.get(), math == MathMode::tf32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH));
 }
 
-bool Blas::is_empty(const Product& p) {
+bool Blas::done_if_empty(const Product& p) {
   if (p.out.size() == 0) return true;
   if (p.inner > 0) return false;
   if (p.write == Write::set) {  // an input of width zero: the empty sum
@@ -62,7 +62,7 @@ bool Blas::is_empty(const Product& p) {
 
 // A row-major matrix is its transpose in cuBLAS's column-major terms: out^T = op(B)^T op(A)^T.
 void Blas::single(const Product& p, ConstMatrix A, ConstMatrix B) {
-  if (is_empty(p)) return;
+  if (done_if_empty(p)) return;
   const float one = 1, beta = p.write == Write::add ? 1.0f : 0.0f;
   SFNN_BLAS_CHECK(cublasSgemm(handle_.get(), p.op_B, p.op_A, blas_int(p.out.cols),
                               blas_int(p.out.rows), blas_int(p.inner), &one, B.data,
@@ -71,7 +71,7 @@ void Blas::single(const Product& p, ConstMatrix A, ConstMatrix B) {
 }
 
 void Blas::split(const Product& p, ConstBits A, ConstMatrix B) {
-  if (is_empty(p)) return;
+  if (done_if_empty(p)) return;
   Bf16* parts = parts_.get<Bf16>(3 * B.size());
   SFNN_CUDA_CHECK(launch_split_bf16(B.data, B.size(), parts, queue_));
   for (int k = 2; k >= 0; --k) {  // smallest first: nothing of it is lost

@@ -43,7 +43,7 @@ class Blas {
     Matrix out;
     Write write;
   };
-  bool is_empty(const Product&);
+  bool done_if_empty(const Product&);  // true: there is no term, and out is as it must be
   void single(const Product&, ConstMatrix A, ConstMatrix B);
   void split(const Product&, ConstBits A, ConstMatrix B);
 
