@@ -89,7 +89,7 @@ struct OutputArgs {
   ConstMatrix y;             // [N, D_out]; softmax: [N, 1], the class as a number
 };
 
-// g_a of a layer's stochastic units. a, p: without the bias b; p = sigma(a + b).
+// g_a of a layer's stochastic units. a is without its bias: p = sigma(a + b).
 struct HiddenGradArgs {
   Estimator estimator = Estimator::G3;
   Tile tile;

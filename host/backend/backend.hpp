@@ -1,8 +1,8 @@
 // The interface that every device implements: one method an op. The pass above it is written once.
 //
-// Pointers in views belong to the backend's memory. Ops may return before their work is done;
-// `download` and `synchronize` are the only waits. Ops of one lane run in the order in which they
-// were called.
+// Pointers in views belong to the backend's memory. Ops of one lane run in the order in which they
+// were called, and may return before their work is done. What may wait for it: `synchronize`,
+// `profiler`, copies to and from the host, and `select_rows`, which needs its count there.
 //
 // Rows: a tile holds N examples with M particles each. A *shared* matrix has N rows, a per-particle
 // one N*M (row r = n*M + m); ops that take either tell them apart by their row count.
@@ -127,7 +127,7 @@ class Backend {
   virtual std::byte* allocate(std::size_t bytes) = 0;  // 64-byte aligned, zeroed; throws Error
   virtual void release(std::byte* data) noexcept = 0;
   virtual void upload(std::span<const std::byte> from, std::byte* to) = 0;
-  virtual void download(const std::byte* from, std::span<std::byte> to) = 0;  // waits
+  virtual void download(const std::byte* from, std::span<std::byte> to) = 0;
   // Read-only memory for a data set: the span itself where the device can read it, else a copy held
   // by `copy`.
   virtual const std::byte* stage(std::span<const std::byte> from, Buffer& copy) = 0;
@@ -144,7 +144,7 @@ class Backend {
   }
   virtual std::size_t free_memory() const = 0;  // bytes, about
   virtual std::size_t bits_bytes(std::int64_t rows, std::int64_t cols) const = 0;
-  // [rows * cols], each 0 or 1. Both wait.
+  // [rows * cols], each 0 or 1
   virtual void upload_bits(std::span<const std::uint8_t> from, Bits to) = 0;
   virtual void download_bits(ConstBits from, std::span<std::uint8_t> to) = 0;
   virtual void fill_zero(std::byte* data, std::size_t bytes) = 0;

@@ -79,6 +79,7 @@ void Trainer::train_step() {
 
   const Range range(backend_, "step");
   const int memory = data_.begin_step(in_epoch);
+  // A recording for each batch size and window slot.
   runner_->run(2 * N + memory, [&] { enqueue_step(N); });
   data_.end_step();
   ++step_;
