@@ -12,15 +12,11 @@ __global__ void __launch_bounds__(kThreads, kMinBlocks)
     gather_kernel(const GatherArgs p, const Clock* __restrict__ clock) {
   const DrawKey binarize{p.binarize_draw.seed, clock->step, p.binarize_draw.site};
   const DrawKey noise{p.noise_draw.seed, clock->step, p.noise_draw.site};
-  const bool is_u8 = p.data.type == DataColumns::Type::u8;
   for (std::int64_t n = first_row(); n < p.tile.N; n += row_stride()) {
     const std::int64_t position = clock->first + p.tile.first + n;
     const std::int64_t row = p.order ? p.order[position] : position;
-    const std::int64_t start = p.stored_row(n, row) * p.data.cols;
-    for (std::int64_t i = lane_of_thread(); i < p.data.cols; i += kWarp) {
-      p.out.row(n)[i] = gather_at(p.data.data, is_u8, p.data.scale, start + i, row, i, p.binarize,
-                                  binarize, p.mean, p.noise, noise);
-    }
+    for (std::int64_t i = lane_of_thread(); i < p.data.cols; i += kWarp)
+      p.out.row(n)[i] = gather_at(p, n, row, i, binarize, noise);
   }
 }
 

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
 
+#include "kernels/args.hpp"
 #include "kernels/hd.hpp"
 #include "kernels/philox.hpp"
 
@@ -20,16 +20,16 @@ SFNN_HD float normal_at(const DrawKey& key, std::uint32_t example, std::int64_t 
   return radius * ((unit & 1) ? std::sin(angle) : std::cos(angle));
 }
 
-// e: where in data the value is stored; row, i: which of the whole data set it is.
-SFNN_HD float gather_at(const std::byte* data, bool is_u8, float scale, std::int64_t e,
-                        std::int64_t row, std::int64_t i, bool binarize,
-                        const DrawKey& binarize_key, const float* mean, float noise,
-                        const DrawKey& noise_key) {
-  float value = scale * (is_u8 ? float(reinterpret_cast<const std::uint8_t*>(data)[e])
-                               : reinterpret_cast<const float*>(data)[e]);
-  if (binarize) value = uniform(binarize_key, std::uint32_t(row), 0, i) <= value ? 1.0f : 0.0f;
-  if (mean) value -= mean[i];
-  if (noise > 0) value += noise * normal_at(noise_key, std::uint32_t(row), i);
+// Value i of the tile's example n, which is example `row` of the whole data set.
+SFNN_HD float gather_at(const GatherArgs& p, std::int64_t n, std::int64_t row, std::int64_t i,
+                        const DrawKey& binarize_key, const DrawKey& noise_key) {
+  const std::int64_t e = p.stored_row(n, row) * p.data.cols + i;
+  float value = p.data.scale * (p.data.type == DataColumns::Type::u8
+                                    ? float(reinterpret_cast<const std::uint8_t*>(p.data.data)[e])
+                                    : reinterpret_cast<const float*>(p.data.data)[e]);
+  if (p.binarize) value = uniform(binarize_key, std::uint32_t(row), 0, i) <= value ? 1.0f : 0.0f;
+  if (p.mean) value -= p.mean[i];
+  if (p.noise > 0) value += p.noise * normal_at(noise_key, std::uint32_t(row), i);
   return value;
 }
 

@@ -65,11 +65,8 @@ void PlainBackend::gather(const GatherArgs& p) {
   for (std::int64_t n = 0; n < p.tile.N; ++n) {
     const std::int64_t position = clock().first + p.tile.first + n;
     const std::int64_t row = p.order ? p.order[position] : position;
-    const std::int64_t start = p.stored_row(n, row) * p.data.cols;
-    for (std::int64_t i = 0; i < p.data.cols; ++i) {
-      p.out.row(n)[i] = gather_at(p.data.data, p.data.type == DataColumns::Type::u8, p.data.scale,
-                                  start + i, row, i, p.binarize, binarize, p.mean, p.noise, noise);
-    }
+    for (std::int64_t i = 0; i < p.data.cols; ++i)
+      p.out.row(n)[i] = gather_at(p, n, row, i, binarize, noise);
   }
 }
 
