@@ -21,9 +21,10 @@ struct Sums {
   double ess = 0, errors = 0, mean_sse = 0;
 };
 
+// Runs of tiles, each summed by one thread, and then added in order. The result depends on their
+// number, which is why it does not follow the threads'; 32 keep as many busy, and take 32 curves of
+// M figures.
 constexpr std::int64_t kParts = 32;
-
-std::int64_t chunk_of(std::int64_t M) { return std::min<std::int64_t>(M, 64); }
 
 // One lane's workspace.
 struct Lane {
@@ -78,32 +79,30 @@ class RunningCriterion {
   std::vector<Example> examples_;
 };
 
-void add_prediction(const NetworkSpec& spec, const Tile& tile, std::int64_t M,
-                    const Examples& examples, const std::vector<float>& mean_sum, Sums& sums) {
-  for (std::int64_t n = 0; n < tile.N; ++n) {
-    const float* mean = mean_sum.data() + n * spec.D_out;
-    if (spec.output == Output::softmax) {
-      const auto best = std::max_element(mean, mean + spec.D_out) - mean;
-      sums.errors += best != std::int64_t(examples.y.at(tile.first + n, 0));
-    } else {
-      for (std::int64_t i = 0; i < spec.D_out; ++i) {
-        sums.mean_sse +=
-            std::pow(double(mean[i]) / double(M) - examples.y.at(tile.first + n, i), 2);
-      }
-    }
-  }
-}
+// What the tiles of an evaluation share, and what is done with each.
+struct Evaluator {
+  Backend& backend;
+  const NetworkSpec& spec;
+  const float* params;
+  const Examples& examples;
+  const StagedData& data;
+  std::int64_t M;
+  bool predict;
 
-void evaluate_tile(Backend& backend, const NetworkSpec& spec, const float* params,
-                   const Examples& examples, const StagedData& data, Tile tile, std::int64_t M,
-                   bool predict, Lane& lane, Sums& sums) {
+  void add(Tile tile, Lane& lane, Sums& sums) const;
+  Evaluation summarize(const std::vector<Sums>& parts) const;
+
+ private:
+  void add_prediction(const Tile& tile, const std::vector<float>& mean_sum, Sums& sums) const;
+};
+
+void Evaluator::add(Tile tile, Lane& lane, Sums& sums) const {
   RunningCriterion criterion(tile.N);
   data.gather(backend, tile, {}, lane.pass);
   if (predict) backend.fill_zero(lane.mean.data(), lane.mean.bytes());
-  const std::int64_t chunk = chunk_of(M);
-  for (std::int64_t m = 0; m < M; m += chunk) {
+  for (std::int64_t m = 0; m < M; m += kParticleChunk) {
     tile.first_particle = m;
-    tile.M = std::min(chunk, M - m);
+    tile.M = std::min(kParticleChunk, M - m);
     lane.pass.forward(tile, params);
     lane.pass.log_prob(params);
     if (predict) {
@@ -118,13 +117,28 @@ void evaluate_tile(Backend& backend, const NetworkSpec& spec, const float* param
   if (predict) {
     const std::span mean(lane.mean_host.data(), tile.N * spec.D_out);
     download(backend, lane.mean.floats(), mean);
-    add_prediction(spec, tile, M, examples, lane.mean_host, sums);
+    add_prediction(tile, lane.mean_host, sums);
   }
 }
 
-Evaluation summarize(const NetworkSpec& spec, const std::vector<Sums>& parts, std::int64_t count,
-                     std::int64_t M, bool predict) {
-  Evaluation result{.examples = count, .particles = M, .curve = std::vector<double>(M)};
+void Evaluator::add_prediction(const Tile& tile, const std::vector<float>& mean_sum,
+                               Sums& sums) const {
+  for (std::int64_t n = 0; n < tile.N; ++n) {
+    const float* mean = mean_sum.data() + n * spec.D_out;
+    if (spec.output == Output::softmax) {
+      const auto best = std::max_element(mean, mean + spec.D_out) - mean;
+      sums.errors += best != std::int64_t(examples.y.at(tile.first + n, 0));
+    } else {
+      for (std::int64_t i = 0; i < spec.D_out; ++i) {
+        sums.mean_sse +=
+            std::pow(double(mean[i]) / double(M) - examples.y.at(tile.first + n, i), 2);
+      }
+    }
+  }
+}
+
+Evaluation Evaluator::summarize(const std::vector<Sums>& parts) const {
+  Evaluation result{.examples = examples.count, .particles = M, .curve = std::vector<double>(M)};
   double ess = 0, errors = 0, mean_sse = 0;
   for (const Sums& sums : parts) {
     for (std::int64_t k = 0; k < M; ++k) result.curve[k] += sums.curve[k];
@@ -132,13 +146,14 @@ Evaluation summarize(const NetworkSpec& spec, const std::vector<Sums>& parts, st
     errors += sums.errors;
     mean_sse += sums.mean_sse;
   }
-  for (double& value : result.curve) value /= double(count);
+  const auto count = double(examples.count);
+  for (double& value : result.curve) value /= count;
   result.nll = -result.curve.back();
-  result.effective_particles = ess / double(count);
-  if (spec.output == Output::softmax && predict) result.error = errors / double(count);
+  result.effective_particles = ess / count;
+  if (spec.output == Output::softmax && predict) result.error = errors / count;
   if (spec.output == Output::gaussian) {
     result.criterion_sse = 2 * result.nll - double(spec.D_out) * kLogTwoPi;
-    if (predict) result.mean_sse = mean_sse / double(count);
+    if (predict) result.mean_sse = mean_sse / count;
   }
   return result;
 }
@@ -151,7 +166,8 @@ Evaluation evaluate(Backend& backend, const NetworkSpec& spec, const float* para
   const Range range(backend, "evaluate");
   if (examples.count == 0) throw ConfigError("there are no examples to evaluate on");
   if (options.particles < 1) throw ConfigError("eval.particles must be at least 1");
-  const std::int64_t M = spec.samples() ? options.particles : 1, chunk = chunk_of(M);
+  const std::int64_t M = spec.samples() ? options.particles : 1;
+  const std::int64_t chunk = std::min(M, kParticleChunk);
   const StepShape shape{
       .batch = examples.count,
       .M = chunk,
@@ -170,6 +186,13 @@ Evaluation evaluate(Backend& backend, const NetworkSpec& spec, const float* para
                                            PassOptions{.seed = options.seed, .backward = false},
                                            tile_size, chunk, predict));
   }
+  const Evaluator evaluator{.backend = backend,
+                            .spec = spec,
+                            .params = params,
+                            .examples = examples,
+                            .data = data,
+                            .M = M,
+                            .predict = predict};
   std::vector<Sums> sums(parts);
   backend.set_clock({.step = kEvaluationStep});
   backend.for_each(parts, [&](std::int64_t p, int lane) {
@@ -177,10 +200,10 @@ Evaluation evaluate(Backend& backend, const NetworkSpec& spec, const float* para
     for (std::int64_t t = tiles * p / parts; t < tiles * (p + 1) / parts; ++t) {
       const std::int64_t first = t * tile_size;
       const Tile tile{.first = first, .N = std::min(tile_size, examples.count - first)};
-      evaluate_tile(backend, spec, params, examples, data, tile, M, predict, *lanes[lane], sums[p]);
+      evaluator.add(tile, *lanes[lane], sums[p]);
     }
   });
-  return summarize(spec, sums, examples.count, M, predict);
+  return evaluator.summarize(sums);
 }
 
 std::vector<float> sample_outputs(Backend& backend, const NetworkSpec& spec, const float* params,

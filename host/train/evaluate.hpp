@@ -12,6 +12,10 @@
 
 namespace sfnn {
 
+// Particles that evaluation and prediction draw at a time: with these, a few examples already make
+// products of some hundred rows, and memory stays that of 64 however many are asked for.
+constexpr std::int64_t kParticleChunk = 64;
+
 struct EvaluateOptions {
   std::int64_t particles = 100;
   std::uint64_t seed = 1;

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "host/backend/error.hpp"
+#include "host/train/evaluate.hpp"
 #include "host/train/pass.hpp"
 #include "host/train/staged_data.hpp"
 #include "kernels/gather.hpp"
@@ -14,8 +15,9 @@
 namespace sfnn {
 namespace {
 
-constexpr std::int64_t kChunk = 64;   // particles at a time
-constexpr std::int64_t kRows = 1024;  // examples times particles at a time
+// Examples times particles at a time: enough for the CPU's look-up tables to pay (see
+// CpuBackend::choose_tiling), with little memory a lane.
+constexpr std::int64_t kRows = 1024;
 
 // One lane's workspace.
 struct Lane {
@@ -55,7 +57,8 @@ std::vector<float> mean_outputs(Backend& backend, const NetworkSpec& spec, const
                                 const Examples& examples, std::span<const float> x_mean,
                                 const PredictOptions& options) {
   if (options.particles < 1) throw ConfigError("eval.particles must be at least 1");
-  const std::int64_t M = spec.samples() ? options.particles : 1, chunk = std::min(M, kChunk);
+  const std::int64_t M = spec.samples() ? options.particles : 1,
+                     chunk = std::min(M, kParticleChunk);
   const std::int64_t tile_size = std::max<std::int64_t>(1, kRows / chunk);
   const std::int64_t tiles = (examples.count + tile_size - 1) / tile_size;
   const StagedData data(backend, examples, x_mean, tile_size);
