@@ -214,7 +214,7 @@ std::vector<float> sample_outputs(Backend& backend, const NetworkSpec& spec, con
   Pass pass(backend, spec, {.seed = seed, .backward = false}, 1, spec.samples() ? M : 1);
   backend.set_clock({.step = kEvaluationStep});
   const ParamLayout layout(spec);
-  std::vector<float> c(spec.D_out), o(pass.output(params).o.size());
+  std::vector<float> c(spec.D_out), o;
   download(backend, layout.c.in(params).data, c);
   std::vector<float> outputs;
   for (std::int32_t row : rows) {
@@ -224,8 +224,8 @@ std::vector<float> sample_outputs(Backend& backend, const NetworkSpec& spec, con
     o.resize(tile.rows() * spec.D_out);
     download(backend, pass.output(params).o.data, o);
     for (std::int64_t m = 0; m < M; ++m) {
-      float* particle =
-          o.data() + (m % tile.M) * spec.D_out;  // a deterministic network repeats its one answer
+      // A deterministic network repeats its one answer.
+      const float* particle = o.data() + (m % tile.M) * spec.D_out;
       std::vector<float> logits(spec.D_out);
       LogSumExp<float> lse;
       for (std::int64_t i = 0; i < spec.D_out; ++i) lse.add(logits[i] = particle[i] + c[i]);
