@@ -68,23 +68,9 @@ NetworkSpec network_for(const DataSet& data, const std::vector<std::string>& hid
 
 Checkpoint checkpoint_of(Trainer& trainer, const NetworkSpec& network, const TrainOptions& options,
                          const DataSet& data) {
-  Config config;
-  config.seed = options.seed;
+  Config config = config_of(options);
   config.data.set = "files";
-  config.data.seed = options.data_seed;
-  config.data_noise = options.noise;
   config.net.hidden = network.hidden;
-  config.net.init_scale = options.init_scale;
-  config.train.estimator = options.estimator;
-  config.train.particles = options.particles;
-  config.train.epochs = options.epochs;
-  config.train.batch = options.batch;
-  config.train.learning_rate = options.learning_rate;
-  config.train.warmup_epochs = options.warmup_epochs;
-  config.train.momentum = options.momentum;
-  config.train.baseline_decay = options.baseline_decay;
-  config.train.c = options.c;
-  config.train.drop_below = options.drop_below;
   TrainerState trained = trainer.state();
   return {.network = network,
           .params = std::move(trained.params),

@@ -128,6 +128,16 @@ TEST(Config, EachOptionSurvivesTomlAndShowsInTheDifferences) {
   }
 }
 
+TEST(Config, OptionsOfTrainingLeadBackToTheirKeys) {
+  const std::set<std::string> others{"train.save_every", "train.save_steps", "train.keep"};
+  const std::set<std::string> theirs{"seed", "data.seed", "data.noise", "net.init_scale"};
+  for (const auto& [key, value] : kOtherValues) {
+    if (!theirs.contains(key) && (!key.starts_with("train.") || others.contains(key))) continue;
+    const Config config = with({key + "=" + value});
+    EXPECT_THAT(differences(config_of(config.train_options()), config), IsEmpty()) << key;
+  }
+}
+
 TEST(Config, FileOverridesDefaultsAndSettingsOverrideTheFile) {
   Config config = from_toml("seed = 7\n[train]\nepochs = 3\nlearning_rate = 1\n", "run.toml");
   EXPECT_EQ(config.seed, 7u);

@@ -340,6 +340,27 @@ TrainOptions Config::train_options() const {
           .tiling = {train.tile, train.parts}};
 }
 
+Config config_of(const TrainOptions& options) {
+  Config config;
+  config.seed = options.seed;
+  config.data.seed = options.data_seed;
+  config.data_noise = options.noise;
+  config.net.init_scale = options.init_scale;
+  config.train.estimator = options.estimator;
+  config.train.particles = options.particles;
+  config.train.epochs = options.epochs;
+  config.train.batch = options.batch;
+  config.train.learning_rate = options.learning_rate;
+  config.train.warmup_epochs = options.warmup_epochs;
+  config.train.momentum = options.momentum;
+  config.train.baseline_decay = options.baseline_decay;
+  config.train.c = options.c;
+  config.train.drop_below = options.drop_below;
+  config.train.tile = options.tiling.tile;
+  config.train.parts = options.tiling.parts;
+  return config;
+}
+
 void Config::validate() const {
   // Widths of input and output come with the data; any will do here.
   const NetworkSpec network{

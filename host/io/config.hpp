@@ -144,6 +144,9 @@ struct Config {
   }
 };
 
+// The inverse of train_options(); what these do not tell is at its default.
+Config config_of(const TrainOptions&);
+
 // All of these throw ConfigError, one sentence that names the key (and the file and line), the
 // value and what is allowed. A text of more than 64 KiB is refused; reading one takes at most 512
 // times its size.
