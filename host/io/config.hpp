@@ -125,7 +125,8 @@ struct Config {
       fraction);
     v("train.c", self.train.c, "G5: what is taken off each w_bar; auto: 1 / M", any);
     v("train.drop_below", self.train.drop_below,
-      "particles of smaller w_bar sit out the backward pass; auto: 1e-6 / M, 0: off", fraction);
+      "particles of smaller w_bar sit out the backward pass (on a GPU: if --eager); auto: 1e-6 / M",
+      fraction);
     v("train.tile", self.train.tile, "examples worked on at a time; 0: chosen", not_negative);
     v("train.parts", self.train.parts, "accumulators a gradient is summed in; 0: chosen",
       not_negative);

@@ -21,12 +21,13 @@ struct TrainOptions {
   double learning_rate = 0.1;
   std::optional<double> warmup_epochs = {};  // min(5, epochs / 5) unless set
   double momentum = 0.9;
-  double baseline_decay = 0.99;           // of G1's averages
-  std::optional<double> c = {};           // of G5: 1/M unless set
-  std::optional<double> drop_below = {};  // of a particle's responsibility: 1e-6 / M unless set
-  double init_scale = 1;                  // W ~ N(0, init_scale^2 / fan-in)
-  double noise = 0;                       // standard deviation of Gaussian noise on the input
-  Tiling tiling = {0, 0};                 // zero: chosen by the backend
+  double baseline_decay = 0.99;  // of G1's averages
+  std::optional<double> c = {};  // of G5: 1/M unless set
+  // Of a particle's responsibility: 1e-6 / M unless set. Without effect in a GPU's graphs.
+  std::optional<double> drop_below = {};
+  double init_scale = 1;   // W ~ N(0, init_scale^2 / fan-in)
+  double noise = 0;        // standard deviation of Gaussian noise on the input
+  Tiling tiling = {0, 0};  // zero: chosen by the backend
 
   // What is used where nothing was set.
   double warmup_epochs_or_default() const {
