@@ -24,13 +24,6 @@ struct Shape {
 const Shape kShapes[] = {{0, 3, 5},  {1, 1, 1},   {2, 3, 0},   {3, 1, 7},    {2, 5, 8},
                          {3, 7, 31}, {2, 16, 64}, {5, 13, 65}, {4, 20, 200}, {2, 3, 517}};
 
-Floats normals(std::int64_t count, std::uint64_t seed, double scale = 1) {
-  Random random(seed);
-  Floats values;
-  for (std::int64_t i = 0; i < count; ++i) values.push_back(float(scale * random.normal()));
-  return values;
-}
-
 std::vector<std::uint8_t> coins(std::int64_t count, std::uint64_t seed) {
   Random random(seed);
   std::vector<std::uint8_t> values;

@@ -10,13 +10,6 @@
 
 namespace sfnn {
 
-inline std::vector<float> normals(std::int64_t count, std::uint64_t seed, double scale = 1) {
-  Random random(seed);
-  std::vector<float> values(count);
-  for (float& value : values) value = float(scale * random.normal());
-  return values;
-}
-
 inline Vector as_double(const std::vector<float>& values) { return {values.begin(), values.end()}; }
 
 class OpParity : public testing::TestWithParam<const char*> {

@@ -20,13 +20,6 @@ using Floats = std::vector<float>;
 // the grid, blocks could race, and the thread sanitizer, slow to make a thread, makes few.
 constexpr unsigned kBlocks = 2, kFewThreads = 64;
 
-inline Floats normals(std::int64_t count, std::uint64_t seed, double scale = 1) {
-  Random random(seed);
-  Floats values(count);
-  for (float& value : values) value = float(scale * random.normal());
-  return values;
-}
-
 inline Floats random_bits(std::int64_t count, std::uint64_t seed) {
   Random random(seed);
   Floats bits(count);

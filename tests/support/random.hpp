@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <random>
+#include <vector>
 
 #include "tests/support/reference.hpp"
 
@@ -27,6 +28,13 @@ class Random {
  private:
   std::mt19937_64 engine_;
 };
+
+inline std::vector<float> normals(std::int64_t count, std::uint64_t seed, double scale = 1) {
+  Random random(seed);
+  std::vector<float> values(count);
+  for (float& value : values) value = float(scale * random.normal());
+  return values;
+}
 
 // Biases too; the gaps between slots stay zero. Values are floats, so that the engine sees the
 // same.
