@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +13,7 @@
 
 #include "host/io/checkpoint.hpp"
 #include "host/io/run_directory.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 namespace sfnn {
 
@@ -21,16 +21,6 @@ namespace fs = std::filesystem;
 
 class Program : public testing::Test {
  protected:
-  Program() {
-    namespace fs = std::filesystem;
-    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-    directory_ = fs::temp_directory_path() /
-                 ("sfnn-" + std::string(info->name()) + "-" + std::to_string(getpid()));
-    fs::remove_all(directory_);
-    fs::create_directories(directory_);
-  }
-  ~Program() override { std::filesystem::remove_all(directory_); }
-
   struct Result {
     int code;
     std::string out;  // stdout and stderr
@@ -52,8 +42,7 @@ class Program : public testing::Test {
 
   std::vector<std::string> step_files(const std::string& name) {  // oldest first
     std::vector<std::string> names;
-    for (const auto& entry :
-         std::filesystem::directory_iterator(directory_ / name / "checkpoints")) {
+    for (const auto& entry : fs::directory_iterator(directory_ / name / "checkpoints")) {
       const std::string file = entry.path().filename().string();
       if (file.starts_with("step-")) names.push_back(file);
     }
@@ -61,7 +50,8 @@ class Program : public testing::Test {
     return names;
   }
 
-  std::filesystem::path directory_;
+  const TemporaryDirectory temporary_;
+  const fs::path directory_ = temporary_.path();
   const std::string small_ =
       "--set data.limit=400 --set data.valid=100 --set data.test_limit=60 --set net.hidden=20s,10s "
       "--set train.particles=4 --set eval.particles=10 ";
