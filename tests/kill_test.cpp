@@ -88,7 +88,7 @@ TEST_F(Kill, KilledAnywhereItEndsWithTheSameBits) {
   run_.train(path("whole"));
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  const Outcome whole = outcome_of(path("whole"));
+  const RunOutcome whole = outcome_of(path("whole"));
   Random random(2);
   Kills all;
   for (int round = 0; all.count < 15 && round < 30; ++round) {  // some end before they are killed
@@ -107,7 +107,7 @@ TEST_F(Kill, KilledAnywhereItEndsWithTheSameBits) {
 // The control: without these pieces the test above would have to fail.
 TEST_F(Kill, ARestoreThatForgetsAnythingIsCaughtEveryTime) {
   run_.train(path("whole"));
-  const Outcome whole = outcome_of(path("whole"));
+  const RunOutcome whole = outcome_of(path("whole"));
   ASSERT_EQ(whole.newest.state.step, 40);
   const std::int64_t best_step = 5 * whole.newest.state.best_epoch;
   ASSERT_LE(best_step, 35) << "after it a forgotten best does not come back";

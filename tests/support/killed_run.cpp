@@ -146,10 +146,10 @@ std::size_t Child::resident_bytes() const {
 
 // --- outcomes ----------------------------------------------------------------------------------
 
-Outcome outcome_of(const fs::path& run) {
+RunOutcome outcome_of(const fs::path& run) {
   const RunDirectory directory(run);
-  Outcome outcome{.newest = open_checkpoint(run, /*best=*/false, [](const std::string&) {}),
-                  .metrics = read_metrics(directory.metrics())};
+  RunOutcome outcome{.newest = open_checkpoint(run, /*best=*/false, [](const std::string&) {}),
+                     .metrics = read_metrics(directory.metrics())};
   if (fs::exists(directory.best())) outcome.best = load_checkpoint(directory.best());
   outcome.newest.state.seconds = 0;
   if (outcome.best) outcome.best->state.seconds = 0;
@@ -157,7 +157,7 @@ Outcome outcome_of(const fs::path& run) {
   return outcome;
 }
 
-std::vector<std::string> differences(const Outcome& a, const Outcome& b) {
+std::vector<std::string> differences(const RunOutcome& a, const RunOutcome& b) {
   std::vector<std::string> found;
   const auto compare = [&](bool same, const char* piece) {
     if (!same) found.emplace_back(piece);

@@ -34,14 +34,14 @@ class Child {
 };
 
 // Everything but how long it took.
-struct Outcome {
+struct RunOutcome {
   Checkpoint newest;
   std::optional<Checkpoint> best;
   std::vector<MetricsLine> metrics;
 };
-Outcome outcome_of(const std::filesystem::path& run);
+RunOutcome outcome_of(const std::filesystem::path& run);
 // The pieces that differ in any bit: "momentum", "best", ...
-std::vector<std::string> differences(const Outcome&, const Outcome&);
+std::vector<std::string> differences(const RunOutcome&, const RunOutcome&);
 
 struct Kills {
   int count = 0;
