@@ -30,7 +30,7 @@ class TrainingRun {
   TrainingRun(Backend&, const Config&, const MachineOptions&, const DataSet&, RunDirectory,
               Progress&, std::optional<Checkpoint> saved = {});
 
-  // Takes the weights that the config says; without it they are drawn ones.
+  // Takes the weights that the config asks for: drawn ones, or those of net.init_from.
   void start();
   // Goes on from the saved state, or starts where there was none yet. Throws DataError, and leaves
   // all as it is, where the directory has lost it.

@@ -4,9 +4,10 @@
 //
 // The reference is the gradient of C = log P(y|x), Eq. (4): a sum over all states where the
 // stochastic units are few, else the mean of G5 with many particles, whose distance from it falls
-// as 1/M and which scatters least of those of which that is true. No estimator has exactly this
-// mean at finite M: G1 is unbiased for E[C_hat_M], G4 and G5 for the bound with Q fixed (all three
-// differ from it by O(1/M)), G2 and G3 for nothing. Against one reference they can be compared.
+// as 1/M and which has the least variance of those for which this holds. No estimator has exactly
+// this mean at finite M: G1 is unbiased for E[C_hat_M], G4 and G5 for the bound with Q fixed (all
+// three differ from it by O(1/M)), G2 and G3 for nothing. Against one reference they can be
+// compared.
 #pragma once
 
 #include <cstdint>

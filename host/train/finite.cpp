@@ -5,7 +5,7 @@
 
 namespace sfnn {
 
-// By their exponents, without a branch: vectors of it.
+// Tests the exponents without a branch, so that the loop vectorises.
 bool all_finite(std::span<const float> values) {
   constexpr std::uint32_t kExponent = 0x7F800000;
   std::uint32_t bad = 0;

@@ -20,11 +20,11 @@ DataSet fixed_batch(Backend&, const NetworkSpec&, const TrainOptions&, const Dat
 // One draw of the mini-batch gradient after another, by the trainer's own step: a learning rate and
 // a momentum of zero leave the weights alone and make the velocity the gradient. Draws of different
 // seeds are independent; with the same seed, draw r has the same random numbers for every
-// estimator. G1's L_bar is warmed up at these weights before the first draw and goes on moving:
-// being of the steps before, it correlates no two draws.
+// estimator. G1's L_bar is warmed up at these weights before the first draw and goes on moving: it
+// comes from earlier steps only, so two draws stay uncorrelated.
 class GradientDraws {
  public:
-  // The data must outlive the draws. options: but for its epochs, rate and momentum.
+  // The data must outlive the draws. options: its epochs, rate and momentum are ignored.
   GradientDraws(Backend&, const NetworkSpec&, TrainOptions options, const DataSet&,
                 std::span<const float> params);
 

@@ -1,5 +1,5 @@
-// Signs that a stochastic network has stopped being one, or that its particles have stopped to
-// matter. None of them stops a run: they may be what its user is after.
+// Signs that a stochastic network has stopped being one, or that its particles have stopped
+// mattering. None of them stops a run: they may be what its user is after.
 #pragma once
 
 #include <cstdint>
