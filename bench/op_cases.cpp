@@ -193,8 +193,12 @@ class Cases {
           float* w_bar = in.floats(1);  // then C_hat, then ess
           backend.particle_weights(tile, in.floats(0), w_bar, w_bar + rows, w_bar + rows + N);
         });
+    // The last row stays: only the rows that stay are compared, and a backend may leave others
+    // behind them.
+    Array w_bar = share(rows_, 1);
+    w_bar.values.back() = 1;
     add(
-        "select_rows", {share(rows_, 1), zeros(Kind::index, rows_, 1)},
+        "select_rows", {w_bar, zeros(Kind::index, rows_, 1)},
         [tile = tile_](Backend& backend, const Operands& in) {
           backend.select_rows(tile, in.floats(0), 0.5f, in.index(1));
         },
