@@ -289,6 +289,7 @@ class Cases {
 }  // namespace
 
 Operands::Operands(Backend& backend, const std::vector<Array>& arrays) : arrays_(arrays) {
+  backend.set_clock({});
   for (const Array& array : arrays) {
     const Buffer& buffer = buffers_.emplace_back(backend, bytes_in(backend, array));
     if (array.values.empty()) continue;

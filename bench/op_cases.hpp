@@ -23,7 +23,8 @@ struct Array {
   std::int64_t size() const { return rows * cols; }
 };
 
-// The arrays of a case in the memory of one backend.
+// All that an op reads, in one backend: the arrays of a case, and the clock, which starts anew
+// whatever the backend did before.
 class Operands {
  public:
   Operands(Backend&, const std::vector<Array>&);

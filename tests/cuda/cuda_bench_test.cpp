@@ -36,6 +36,16 @@ TEST_P(CudaBench, AWrongResultIsNotTimed) {
   EXPECT_THROW(time_op(op, graph_, math_, kFew), Error);
 }
 
+// Steps move the clock on, and ops read it.
+TEST_P(CudaBench, AnOpIsTimedAlikeWhateverRanBefore) {
+  const NetworkSpec spec{.D_in = 13, .hidden = {{.n_s = 9}}, .D_out = 13};
+  step_ms(graph_, spec, {.particles = 3, .batch = 5}, kFew);
+  for (const OpCase& op : op_cases(kSmall)) {
+    if (op.name != "gather" && op.name.rfind("sample_hidden", 0) != 0) continue;
+    EXPECT_GT(time_op(op, graph_, math_, kFew).ms, 0) << op.name;
+  }
+}
+
 // A backend may write behind the rows it selects. Shapes of which the last row would stay and of
 // which it would not are both among these.
 TEST_P(CudaBench, SelectedRowsAreRightAtAnyShape) {
