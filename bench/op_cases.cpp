@@ -288,6 +288,9 @@ class Cases {
 
 }  // namespace
 
+Array random_reals(std::int64_t rows, std::int64_t cols) { return real(rows, cols); }
+Array random_bits(std::int64_t rows, std::int64_t cols) { return bits(rows, cols); }
+
 Operands::Operands(Backend& backend, const std::vector<Array>& arrays) : arrays_(arrays) {
   backend.set_clock({});
   for (const Array& array : arrays) {

@@ -23,6 +23,10 @@ struct Array {
   std::int64_t size() const { return rows * cols; }
 };
 
+// The same values whenever the size is the same.
+Array random_reals(std::int64_t rows, std::int64_t cols);
+Array random_bits(std::int64_t rows, std::int64_t cols);
+
 // All that an op reads, in one backend: the arrays of a case, and the clock, which starts anew
 // whatever the backend did before.
 class Operands {
