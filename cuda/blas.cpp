@@ -72,14 +72,16 @@ void Blas::single(const Product& p, ConstMatrix A, ConstMatrix B) {
 
 void Blas::split(const Product& p, ConstBits A, ConstMatrix B) {
   if (done_if_empty(p)) return;
-  Bf16* parts = parts_.get<Bf16>(3 * B.size());
-  SFNN_CUDA_CHECK(launch_split_bf16(B.data, B.size(), parts, queue_));
+  // Tensor cores load 16 bytes at a time: every part begins on such a border.
+  const std::int64_t stride = (B.size() + 7) / 8 * 8;
+  Bf16* parts = parts_.get<Bf16>(3 * stride);
+  SFNN_CUDA_CHECK(launch_split_bf16(B.data, B.size(), parts, stride, queue_));
   for (int k = 2; k >= 0; --k) {  // smallest first: nothing of it is lost
     const float one = 1, beta = k < 2 || p.write == Write::add ? 1.0f : 0.0f;
     SFNN_BLAS_CHECK(cublasGemmEx(handle_.get(), p.op_B, p.op_A, blas_int(p.out.cols),
-                                 blas_int(p.out.rows), blas_int(p.inner), &one,
-                                 parts + k * B.size(), CUDA_R_16BF, blas_int(B.cols), A.data,
-                                 CUDA_R_16BF, blas_int(A.cols), &beta, p.out.data, CUDA_R_32F,
+                                 blas_int(p.out.rows), blas_int(p.inner), &one, parts + k * stride,
+                                 CUDA_R_16BF, blas_int(B.cols), A.data, CUDA_R_16BF,
+                                 blas_int(A.cols), &beta, p.out.data, CUDA_R_32F,
                                  blas_int(p.out.cols), CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
   }
 }

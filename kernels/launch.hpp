@@ -65,7 +65,8 @@ struct Queue {
                                              float* to, const Queue&);
 [[nodiscard]] cudaError_t launch_gather_rows(const Bf16* from, RowSet, std::int64_t cols, Bf16* to,
                                              const Queue&);
+// parts: three of `size` elements each, `stride` apart.
 [[nodiscard]] cudaError_t launch_split_bf16(const float* from, std::int64_t size, Bf16* parts,
-                                            const Queue&);
+                                            std::int64_t stride, const Queue&);
 
 }  // namespace sfnn

@@ -23,9 +23,10 @@ cudaError_t launch_gather_rows(const Bf16* from, RowSet rows, std::int64_t cols,
   return gather_rows(from, rows, cols, to, q);
 }
 
-cudaError_t launch_split_bf16(const float* from, std::int64_t size, Bf16* parts, const Queue& q) {
+cudaError_t launch_split_bf16(const float* from, std::int64_t size, Bf16* parts,
+                              std::int64_t stride, const Queue& q) {
   if (size == 0) return cudaSuccess;
-  split_bf16_kernel<<<grid_of_threads(size, q), kThreads, 0, q.stream>>>(from, size, parts);
+  split_bf16_kernel<<<grid_of_threads(size, q), kThreads, 0, q.stream>>>(from, size, parts, stride);
   return cudaGetLastError();
 }
 

@@ -19,12 +19,13 @@ __global__ void __launch_bounds__(kThreads, kMinBlocks)
   }
 }
 
-// from[e] = parts[e] + parts[size + e] + parts[2*size + e], largest first. A thread an element.
+// from[e] = parts[e] + parts[stride + e] + parts[2*stride + e], largest first. A thread an element.
 __global__ void __launch_bounds__(kThreads, kMinBlocks)
-    split_bf16_kernel(const float* __restrict__ from, std::int64_t size, Bf16* __restrict__ parts) {
+    split_bf16_kernel(const float* __restrict__ from, std::int64_t size, Bf16* __restrict__ parts,
+                      std::int64_t stride) {
   for (std::int64_t e = first_element(); e < size; e += element_stride()) {
     const Bf16Parts split = split_at(from[e]);
-    for (int k = 0; k < 3; ++k) parts[k * size + e] = split.part[k];
+    for (int k = 0; k < 3; ++k) parts[k * stride + e] = split.part[k];
   }
 }
 

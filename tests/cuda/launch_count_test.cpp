@@ -52,6 +52,28 @@ TEST(MathModes, OnlyTf32Rounds) {
   EXPECT_GT(product("cuda_bf16x3"), 1);  // of two real operands
 }
 
+// A part of a split operand begins where tensor cores can load it at once, whatever its size.
+TEST(MathModes, OddSizesAreSplitIntoAlignedParts) {
+  const auto backend = make_test_backend("cuda_bf16x3");
+  for (const std::int64_t cols : {1, 3, 7, 8}) {
+    const std::int64_t rows = 4, inner = 5;
+    const Buffer W = upload(*backend, std::vector<float>(inner * cols, 1 / 3.0f));
+    const Buffer s(*backend, backend->bits_bytes(rows, inner));
+    const Buffer out(*backend, rows * cols * sizeof(float));
+    gpusim::clear_launches();
+    backend->multiply(ConstBits{s.data(), rows, inner}, {W.floats(), inner, cols},
+                      {out.floats(), rows, cols}, Write::set);
+    backend->synchronize();
+    int products = 0;
+    for (const gpusim::LaunchRecord& launch : gpusim::launches()) {
+      if (!launch.is_gemm) continue;
+      ++products;
+      EXPECT_GE(launch.alignment, 16u) << cols;
+    }
+    EXPECT_EQ(products, 3);
+  }
+}
+
 // The step on paper (bench/roofline) is the one that runs: the same launches, products of the same
 // size, and about the same bytes wherever these are many.
 TEST(LaunchCount, ThePredictedStepIsTheRealOne) {

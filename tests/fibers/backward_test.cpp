@@ -174,13 +174,13 @@ TEST_F(FiberBackward, RowsCopiedTogether) {
 }
 
 TEST_F(FiberBackward, ThreePartsAddUpToTheFloat) {
-  const std::int64_t size = 300;
+  const std::int64_t size = 300, stride = 304;
   const Floats from = normals(size, 24, 100);
-  const auto parts =
-      run_kernel(kBlocks, kFewThreads, std::vector<Bf16>(3 * size),
-                 [&](std::vector<Bf16>& out) { split_bf16_kernel(from.data(), size, out.data()); });
+  const auto parts = run_kernel(
+      kBlocks, kFewThreads, std::vector<Bf16>(3 * stride),
+      [&](std::vector<Bf16>& out) { split_bf16_kernel(from.data(), size, out.data(), stride); });
   for (std::int64_t e = 0; e < size; ++e)
-    EXPECT_EQ(to_float(parts[e]) + to_float(parts[size + e]) + to_float(parts[2 * size + e]),
+    EXPECT_EQ(to_float(parts[e]) + to_float(parts[stride + e]) + to_float(parts[2 * stride + e]),
               from[e]);
 }
 

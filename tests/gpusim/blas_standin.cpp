@@ -128,6 +128,14 @@ void multiply(const Product& p) {
   scattered(p, c);
 }
 
+// Bytes, a power of two, of which all three addresses are multiples.
+std::size_t alignment_of(const Product& p) {
+  const auto all = std::uint64_t(p.a.data) | std::uint64_t(p.b.data) | std::uint64_t(p.c.data);
+  std::size_t bytes = 256;
+  while (all % bytes) bytes /= 2;
+  return bytes;
+}
+
 cublasStatus_t invalid(const char* call, const char* why) {
   std::fprintf(stderr, "gpusim: %s: %s\n", call, why);
   return CUBLAS_STATUS_INVALID_VALUE;
@@ -149,6 +157,7 @@ cublasStatus_t start(cublasHandle_t handle, const Product& p) {
     record.kernel = p.call;
     record.is_gemm = true;
     record.m = p.m, record.n = p.n, record.k = p.k;
+    record.alignment = alignment_of(p);
     Simulator::get().records.push_back(record);
   });
   return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;

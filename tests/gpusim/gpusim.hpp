@@ -72,6 +72,7 @@ struct LaunchRecord {
   bool is_gemm = false;
   Dim3 grid{}, block{};                           // of a kernel
   std::int64_t m = 0, n = 0, k = 0;               // of a product
+  std::size_t alignment = 0;                      // of a product's operands in memory, up to 256
   std::uint64_t instructions = 0;                 // executed, summed over threads
   std::uint64_t load_bytes = 0, store_bytes = 0;  // asked of global memory by threads
   std::vector<BufferTraffic> buffers;
