@@ -1,13 +1,17 @@
-// The ops behind the outputs' likelihood and the gradients, at shapes beyond a lane's first turn
-// and a loop's first unrolled round, on all rows and on some of them.
+// The ops behind the outputs' likelihood and the gradients, at shapes beyond a lane's first turn, a
+// loop's first unrolled round and one wave of blocks, on all rows and on some of them.
 #include "host/model/estimator.hpp"
 #include "tests/cuda/op_parity.hpp"
 
 namespace sfnn {
 namespace {
 
+using Shape = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
+
 struct OpGradients : OpParity {
-  // Every third row and a few more, ascending; or all.
+  const std::int64_t many_ = beyond_one_wave();
+
+  // Every third row and a few more, ascending, somewhat more than half of them; or all.
   static std::vector<std::int32_t> some_rows(std::int64_t rows) {
     std::vector<std::int32_t> index;
     for (std::int64_t r = 0; r < rows; ++r)
@@ -21,13 +25,14 @@ struct OpGradients : OpParity {
 };
 
 TEST_P(OpGradients, SumsOverParticles) {
-  for (const auto& [N, M, H] : {std::tuple{1, 1, 1},
+  for (const auto& [N, M, H] : {Shape{1, 1, 1},
                                 {2, 3, 33},
                                 {3, 4, 5},
                                 {2, 9, 70},
                                 {40, 2, 31},
                                 {9, 12, 2},
-                                {1, 130, 2}}) {
+                                {1, 130, 2},
+                                {many_, 2, 3}}) {
     const std::int64_t rows = N * M;
     const std::vector<std::int32_t> some = some_rows(rows);
     for (const bool all : {true, false}) {
@@ -70,8 +75,9 @@ struct Logits {
 TEST_P(OpGradients, LogLikelihoodsAndTheirGradients) {
   for (const Output output : {Output::softmax, Output::bernoulli, Output::gaussian}) {
     for (const auto& [N, M, D] :
-         {std::tuple{1, 1, 1}, {3, 2, 10}, {2, 5, 37}, {40, 1, 3}, {1, 2, 96}, {1, 2, 300}}) {
+         {Shape{1, 1, 1}, {3, 2, 10}, {2, 5, 37}, {many_, 2, 2}, {1, 2, 96}, {1, 2, 300}}) {
       for (const auto& [slope, scale] : {Logits{0.4, 0.3}, {-0.4, 0.3}, {0, 10}}) {
+        if (N == many_ && slope != 0) continue;  // rows are what counts there
         SCOPED_TRACE(testing::Message() << to_string(output) << " " << N << " x " << M << " x " << D
                                         << ", slope " << slope << ", scale " << scale);
         const std::int64_t rows = N * M;
@@ -120,7 +126,7 @@ TEST_P(OpGradients, LogLikelihoodsAndTheirGradients) {
 TEST_P(OpGradients, OfEveryEstimator) {
   for (const EstimatorInfo& estimator : kEstimators) {
     for (const bool shared : {true, false}) {
-      for (const auto& [N, M, H] : {std::tuple{1, 1, 1}, {3, 5, 37}, {30, 2, 4}, {1, 9, 70}}) {
+      for (const auto& [N, M, H] : {Shape{1, 1, 1}, {3, 5, 37}, {many_, 2, 2}, {1, 9, 70}}) {
         SCOPED_TRACE(testing::Message() << estimator.name << (shared ? " shared " : " ") << N
                                         << " x " << M << " x " << H);
         const std::int64_t rows = N * M, a_rows = shared ? N : rows;
@@ -163,7 +169,7 @@ TEST_P(OpGradients, OfEveryEstimator) {
 }
 
 TEST_P(OpGradients, DeterministicUnitsForwardAndBack) {
-  for (const auto& [N, M, H] : {std::tuple{1, 1, 1}, {3, 5, 37}, {30, 2, 4}}) {
+  for (const auto& [N, M, H] : {Shape{1, 1, 1}, {3, 5, 37}, {many_, 2, 4}}) {
     const std::int64_t rows = N * M;
     const auto a = normals(rows * H, 1, 5), common = normals(N * H, 2), b = normals(H, 3);
     for (const bool shared : {true, false}) {
@@ -188,9 +194,42 @@ TEST_P(OpGradients, DeterministicUnitsForwardAndBack) {
   }
 }
 
+// The rows of the set are copied together first, and with bf16x3 the gradients split: both launches
+// go round more than once here. Small whole numbers, whose sums are exact.
+TEST_P(OpGradients, WeightsOfWhatReadsManyRows) {
+  const std::int64_t rows = 2 * many_, H = 3;
+  const std::vector<std::int32_t> some = some_rows(rows);
+  const auto count = std::int64_t(some.size());
+  ASSERT_GT(count, many_);
+  const std::int64_t D = beyond_one_wave(kThreads) / count + 1;
+  Random random(3);
+  std::vector<float> g(count * D), z(rows * H);
+  std::vector<std::uint8_t> bits(rows * H);
+  for (float& value : g) value = float(random.integer(-9, 9));
+  for (float& value : z) value = float(random.integer(-9, 9));
+  for (auto& bit : bits) bit = std::uint8_t(random.integer(0, 1));
+  for (const bool of_bits : {true, false}) {
+    SCOPED_TRACE(of_bits ? "bits" : "reals");
+    expect_equal(H * D, 1e-6, "gW", [&](Backend& backend, float* out) {
+      const Buffer d_g = upload(backend, g), d_z = upload(backend, z),
+                   index = upload(backend, some);
+      Buffer s(backend, backend.bits_bytes(rows, H));
+      backend.upload_bits(bits, {s.data(), rows, H});
+      const RowSet set = row_set(index, count, /*all=*/false, rows);
+      const ConstMatrix gradient{d_g.floats(), count, D};
+      const Matrix gW{out, H, D};
+      if (of_bits) {
+        backend.accumulate_outer(ConstBits{s.data(), rows, H}, set, gradient, gW);
+      } else {
+        backend.accumulate_outer(ConstMatrix{d_z.floats(), rows, H}, set, gradient, gW);
+      }
+    });
+  }
+}
+
 TEST_P(OpGradients, UpdatesOfSeveralParts) {
   for (const std::int64_t parts : {1, 2, 5, 9}) {
-    const std::int64_t size = 9000, stride = size + 3;  // beyond one wave
+    const std::int64_t size = beyond_one_wave(kThreads), stride = size + 3;
     const auto params = normals(size, 1), velocity = normals(size, 2),
                gradient = normals(parts * stride, 3);
     for (const std::uint32_t step : {0u, 7u}) {

@@ -1,8 +1,10 @@
 // The floats that an op leaves on the CUDA backend and on the plain CPU path.
 #pragma once
 
+#include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
+#include "kernels/grid.hpp"
 #include "tests/support/backends.hpp"
 #include "tests/support/compare.hpp"
 #include "tests/support/random.hpp"
@@ -11,6 +13,16 @@
 namespace sfnn {
 
 inline Vector as_double(const std::vector<float>& values) { return {values.begin(), values.end()}; }
+
+// More items than a launch has places for, where a block has so many of them: its loop goes round a
+// second time. In the simulator, of two multiprocessors, 300 rows of a warp each.
+inline std::int64_t beyond_one_wave(std::int64_t items_per_block = kWarpsPerBlock) {
+  int multiprocessors = 0;
+  EXPECT_EQ(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0),
+            cudaSuccess);
+  const std::int64_t places = multiprocessors * kBlocksPerMultiprocessor * items_per_block;
+  return places + places / 8 + 12;
+}
 
 class OpParity : public testing::TestWithParam<const char*> {
  protected:

@@ -10,8 +10,18 @@ namespace sfnn {
 namespace {
 
 TEST_P(OpParity, ParticleWeightsFromOneParticleToTenThousand) {
-  for (const std::int64_t M : {1, 2, 31, 32, 33, 100, 512, 513, 10000}) {
-    const std::int64_t N = M > 1000 ? 2 : 37;  // 37 warps: beyond one wave in the simulator
+  // An example has a warp up to 512 particles, then a block.
+  const std::int64_t many_warps = beyond_one_wave(), many_blocks = beyond_one_wave(1);
+  using Shape = std::pair<std::int64_t, std::int64_t>;
+  for (const auto& [N, M] : {Shape{many_warps, 1},
+                             {many_warps, 2},
+                             {37, 31},
+                             {37, 32},
+                             {37, 33},
+                             {37, 100},
+                             {9, 512},
+                             {many_blocks, 513},
+                             {2, 10000}}) {
     const auto log_w = normals(N * M, M, 30);
     const Tile tile{.N = N, .M = M};
     expect_equal((M + 2) * N, 2e-4, "w_bar, C_hat, ess", [&](Backend& backend, float* out) {
@@ -21,11 +31,13 @@ TEST_P(OpParity, ParticleWeightsFromOneParticleToTenThousand) {
   }
 }
 
-// 300 rows make more blocks of eight warps than two multiprocessors take at once. Examples and
-// particles may take all of their 32 bits. What PTX itself multiplies to 64 bits, blocks, threads
-// and sites, stays far below 2^31: signed or unsigned is the same there, and no test could tell.
+// Examples and particles may take all of their 32 bits. What PTX itself multiplies to 64 bits,
+// blocks, threads and sites, stays far below 2^31: signed or unsigned is the same there, and no
+// test could tell.
 TEST_P(OpParity, DrawsAreTheCpusBitForBit) {
-  for (const auto& [N, M, H] : {std::tuple{1, 1, 1}, {3, 5, 31}, {1, 300, 12}, {60, 5, 7}}) {
+  const std::int64_t many = beyond_one_wave();
+  using Shape = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
+  for (const auto& [N, M, H] : {Shape{1, 1, 1}, {3, 5, 31}, {1, many, 12}, {60, 5, 7}}) {
     for (const bool shared : {true, false}) {
       const auto a = normals((shared ? N : N * M) * H, 5 * H), b = normals(H, 7);
       const std::int64_t two_to_31 = std::int64_t(1) << 31;
@@ -142,6 +154,21 @@ TEST_P(OpParity, GatherBinarisesCentresAndAddsNoise) {
       });
     }
   }
+}
+
+TEST_P(OpParity, GatherOfManyRows) {
+  const std::int64_t N = beyond_one_wave(), cols = 3;
+  const auto real = normals(N * cols, 9);
+  std::vector<std::int32_t> order(N);
+  for (std::int64_t i = 0; i < N; ++i) order[i] = std::int32_t(N - 1 - i);
+  expect_equal(N * cols, 1e-7, "gathered", [&](Backend& backend, float* out) {
+    const Buffer d_real = upload(backend, real), d_order = upload(backend, order);
+    backend.set_clock({});
+    backend.gather({.data = {d_real.data(), DataColumns::Type::f32, N, cols, 1.0f},
+                    .order = reinterpret_cast<const std::int32_t*>(d_order.data()),
+                    .tile = {.N = N},
+                    .out = {out, N, cols}});
+  });
 }
 
 // A window holds the rows in the order in which they are asked for; draws go by the example's own.
