@@ -2,7 +2,13 @@
 
 #include <fmt/format.h>
 
-namespace sfnn::detail {
+namespace sfnn {
+
+DeviceFullError::DeviceFullError(const std::string& what_is_short)
+    : ConfigError(what_is_short + "; use a smaller batch, fewer particles or --device cpu"),
+      lack(what_is_short) {}
+
+namespace detail {
 
 void throw_device_full(const std::string& asked_for) {
   constexpr double kMiB = 1024.0 * 1024.0;
@@ -10,10 +16,9 @@ void throw_device_full(const std::string& asked_for) {
   std::size_t free = 0, total = 0;
   static_cast<void>(cudaMemGetInfo(&free, &total));
   static_cast<void>(cudaGetLastError());
-  throw ConfigError(
-      fmt::format("the GPU has too little memory: {}, {:.0f} of {:.0f} MiB are free; use a smaller "
-                  "batch, fewer particles or --device cpu",
-                  asked_for, double(free) / kMiB, double(total) / kMiB));
+  throw DeviceFullError(
+      fmt::format("the GPU has too little memory: {}, {:.0f} of {:.0f} MiB are free", asked_for,
+                  double(free) / kMiB, double(total) / kMiB));
 }
 
 void throw_cuda_error(cudaError_t error, const char* expression, const char* file, int line) {
@@ -29,4 +34,5 @@ void throw_blas_error(cublasStatus_t status, const char* expression, const char*
       fmt::format("{} failed at {}:{}: {}", expression, file, line, cublasGetStatusString(status)));
 }
 
-}  // namespace sfnn::detail
+}  // namespace detail
+}  // namespace sfnn

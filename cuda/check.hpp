@@ -14,8 +14,14 @@ struct CudaError : Error {
   using Error::Error;
 };
 
+// Too little memory is the user's matter, wherever it shows. what() also says what to do about it.
+struct DeviceFullError : ConfigError {
+  explicit DeviceFullError(const std::string& what_is_short);
+  std::string lack;  // "the GPU has too little memory: ..."
+};
+
 namespace detail {
-// Too little memory is the user's matter, wherever it shows: a ConfigError that says what is free.
+// A DeviceFullError that says what is free.
 [[noreturn]] void throw_device_full(const std::string& asked_for);
 // The pending error is cleared, so that the next call does not report this one again.
 [[noreturn]] void throw_cuda_error(cudaError_t, const char* expression, const char* file, int line);

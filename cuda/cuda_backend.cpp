@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cuda/check.hpp"
+#include "cuda/device.hpp"
 #include "cuda/nvtx.hpp"
 #include "cuda/row_feed.hpp"
 #include "cuda/step_graph.hpp"
@@ -40,8 +41,19 @@ Stream make_stream_on(int device) {
     if constexpr (kSyncLaunches) SFNN_CUDA_CHECK(cudaStreamSynchronize(queue_.stream)); \
   } while (false)
 
-std::unique_ptr<Backend> make_cuda_backend(int device, const BackendOptions& options) {
-  return std::make_unique<CudaBackend>(device, parse_math_mode(options.math), options.graph);
+std::unique_ptr<Backend> make_cuda_backend(const std::string& name, const BackendOptions& options,
+                                           std::string& why_not) {
+  const MathMode math = parse_math_mode(options.math);
+  try {
+    why_not = why_no_cuda_device(name);
+    if (why_not.empty())
+      return std::make_unique<CudaBackend>(cuda_device_id(name), math, options.graph);
+  } catch (const DeviceFullError& error) {
+    why_not = error.lack;
+  } catch (const CudaError& error) {
+    why_not = error.what();
+  }
+  return nullptr;
 }
 
 CudaBackend::CudaBackend(int device, MathMode math, bool graph)

@@ -13,7 +13,10 @@
 
 namespace sfnn {
 
-std::unique_ptr<Backend> make_cuda_backend(int device, const BackendOptions&);
+// Null where the device of this name cannot be had; why_not then says why, in one sentence. Throws
+// ConfigError where there are devices, but none of this name.
+std::unique_ptr<Backend> make_cuda_backend(const std::string& name, const BackendOptions&,
+                                           std::string& why_not);
 
 class CudaBackend final : public Backend {
  public:

@@ -41,15 +41,23 @@ std::string why_no_cuda_device(const std::string& name) {
   const std::string missing = why_no_device_at_all();
   if (!missing.empty()) return missing;
   const int device = cuda_device_id(name);
-  SFNN_CUDA_CHECK(cudaSetDevice(device));
-  const cudaError_t error = find_kernels();
-  // None at all, or PTX alone that is newer than the driver.
-  if (error != cudaErrorNoKernelImageForDevice && error != cudaErrorInvalidDeviceFunction &&
-      error != cudaErrorUnsupportedPtxVersion) {
-    SFNN_CUDA_CHECK(error);
-    return {};
-  }
+  // Where the GPU is set to serve one process at a time, this is when another has it.
+  cudaError_t error = cudaSetDevice(device);
+  if (error == cudaSuccess) error = find_kernels();
+  if (error == cudaSuccess) return {};
   static_cast<void>(cudaGetLastError());
+  switch (error) {
+    case cudaErrorDevicesUnavailable:
+      return "the GPU is busy: another process has it for itself, or it is closed to computing";
+    case cudaErrorMemoryAllocation:
+      return "the GPU has too little memory: CUDA's own needs do not fit";
+    case cudaErrorNoKernelImageForDevice:
+    case cudaErrorInvalidDeviceFunction:
+    case cudaErrorUnsupportedPtxVersion:  // PTX alone, newer than the driver
+      break;
+    default:
+      return fmt::format("the GPU cannot be used: {}", cudaGetErrorString(error));
+  }
   cudaDeviceProp properties{};
   SFNN_CUDA_CHECK(cudaGetDeviceProperties(&properties, device));
   return fmt::format(

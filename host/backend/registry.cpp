@@ -16,14 +16,13 @@
 namespace sfnn {
 namespace {
 
-#ifdef SFNN_CUDA
-std::unique_ptr<Backend> make_cuda(const BackendOptions& options, const std::string& name) {
-  return make_cuda_backend(cuda_device_id(name), options);
-}
-#else
-std::string why_no_cuda_device(const std::string&) { return "this program was built without CUDA"; }
+#ifndef SFNN_CUDA
 std::vector<DeviceInfo> list_cuda_devices() { return {}; }
-std::unique_ptr<Backend> make_cuda(const BackendOptions&, const std::string&) { return nullptr; }
+std::unique_ptr<Backend> make_cuda_backend(const std::string&, const BackendOptions&,
+                                           std::string& why_not) {
+  why_not = "this program was built without CUDA";
+  return nullptr;
+}
 #endif
 
 std::unique_ptr<Backend> make_cpu(const BackendOptions& options) {
@@ -48,13 +47,12 @@ std::unique_ptr<Backend> make_backend(const BackendOptions& options, std::string
         fmt::format("device '{}' is not known: use auto, cpu, cuda or cuda:1", options.device));
   }
   const std::string device = is_auto ? "cuda" : options.device;
-  const std::string missing = why_no_cuda_device(device);
-  if (missing.empty()) {
-    return taken(make_cuda(options, device), is_auto ? "the first GPU" : "as asked for");
-  }
-  if (is_auto) return taken(make_cpu(options), missing);
+  std::string why_not;
+  if (auto gpu = make_cuda_backend(device, options, why_not))
+    return taken(std::move(gpu), is_auto ? "the first GPU" : "as asked for");
+  if (is_auto) return taken(make_cpu(options), why_not);
   throw ConfigError(
-      fmt::format("--device {} cannot be had: {}; use --device cpu", options.device, missing));
+      fmt::format("--device {} cannot be had: {}; use --device cpu", options.device, why_not));
 }
 
 std::vector<DeviceInfo> list_devices() {

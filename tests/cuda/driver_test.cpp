@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "host/backend/backend.hpp"
 #include "host/backend/error.hpp"
 #include "tests/gpusim/gpusim.hpp"
@@ -44,7 +46,8 @@ TEST_P(Drivers, AutoTakesTheCpuAndSaysWhy) {
 
 TEST_P(Drivers, OnlyWhatIsThereIsListed) {
   const auto devices = list_devices();
-  ASSERT_EQ(devices.size(), GetParam().driver == Driver::kNoCode ? 2u : 1u);
+  const auto is_there = {Driver::kNoCode, Driver::kBusy, Driver::kBroken};
+  ASSERT_EQ(devices.size(), 1u + std::ranges::count(is_there, GetParam().driver));
   EXPECT_EQ(devices[0].name, "cpu");
 }
 
@@ -55,7 +58,22 @@ INSTANTIATE_TEST_SUITE_P(
                             "the NVIDIA driver is too old: it supports CUDA 12.8, "
                             "this program needs 13.0"},
                     Machine{Driver::kNoDevice, "the NVIDIA driver finds no GPU"},
-                    Machine{Driver::kNoCode, "this program has no code for PTX simulator"}));
+                    Machine{Driver::kNoCode, "this program has no code for PTX simulator"},
+                    Machine{Driver::kBusy, "the GPU is busy: another process has it"},
+                    Machine{Driver::kBroken, "the GPU cannot be used: uncorrectable ECC error"}));
+
+// Some memory is needed before the first network comes: cuBLAS's workspace, then its handle.
+TEST(Driver, AGpuWithoutMemoryIsNotTaken) {
+  for (const std::size_t bytes : {10000000, 34000000}) {
+    gpusim::set_device_memory(bytes);
+    std::string note;
+    EXPECT_EQ(make_backend({.device = "auto"}, &note)->name(), "cpu");
+    EXPECT_THAT(note, HasSubstr("): the GPU has too little memory: "));
+    EXPECT_THAT(note, testing::EndsWith(" MiB are free"));
+    EXPECT_THROW(make_backend({.device = "cuda"}), ConfigError);
+  }
+  gpusim::set_device_memory(std::size_t(1) << 33);
+}
 
 TEST(Driver, AGpuIsTakenAndSaid) {
   std::string note;

@@ -34,9 +34,14 @@ TEST_F(CudaProgram, AutoSaysInOneLineWhichDeviceItTook) {
   const std::string train = std::string("train --dry-run ") + kTiny;
   EXPECT_THAT(run(train).out, HasSubstr("device cuda (PTX simulator"));
   EXPECT_THAT(run(train).out, HasSubstr("): the first GPU\n"));
-  const Result cpu = run(train, "SFNN_GPUSIM_DRIVER=none");
-  EXPECT_EQ(cpu.code, 0);
-  EXPECT_THAT(cpu.out, HasSubstr("): no NVIDIA driver is installed\n"));
+  for (const auto& [machine, reason] :
+       {std::pair{"SFNN_GPUSIM_DRIVER=none", "no NVIDIA driver is installed\n"},
+        {"SFNN_GPUSIM_DRIVER=busy", "the GPU is busy: "},
+        {"SFNN_GPUSIM_MEMORY=10000000", "the GPU has too little memory: 32 MiB more"}}) {
+    const Result cpu = run(train, machine);
+    EXPECT_EQ(cpu.code, 0) << cpu.out;
+    EXPECT_THAT(cpu.out, HasSubstr(std::string("): ") + reason));
+  }
   EXPECT_THAT(run(train + "--device cuda").out, Not(HasSubstr("the first GPU")));
 }
 
@@ -46,6 +51,8 @@ TEST_F(CudaProgram, EveryReasonHasItsSentenceAndExitCodeTwo) {
         {"SFNN_GPUSIM_DRIVER=old", "the NVIDIA driver is too old: it supports CUDA 12.8"},
         {"SFNN_GPUSIM_DRIVER=no-device", "the NVIDIA driver finds no GPU"},
         {"SFNN_GPUSIM_DRIVER=no-code", "this program has no code for PTX simulator"},
+        {"SFNN_GPUSIM_DRIVER=busy", "the GPU is busy: another process has it for itself"},
+        {"SFNN_GPUSIM_DRIVER=broken", "the GPU cannot be used: uncorrectable ECC error"},
         {"SFNN_GPUSIM_MEMORY=10000000", "the GPU has too little memory: 32 MiB more"},
         {"SFNN_GPUSIM_MEMORY=34000000", "the GPU has too little memory: cuBLAS's own"}}) {
     const Result result = run(std::string("train --device cuda --out none ") + kTiny, machine);

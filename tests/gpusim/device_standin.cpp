@@ -35,6 +35,9 @@ constexpr ErrorText kErrors[] = {
     {cudaErrorInsufficientDriver, "cudaErrorInsufficientDriver",
      "CUDA driver version is insufficient for CUDA runtime version"},
     {cudaErrorNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
+    {cudaErrorDevicesUnavailable, "cudaErrorDevicesUnavailable",
+     "CUDA-capable device(s) is/are busy or unavailable"},
+    {cudaErrorECCUncorrectable, "cudaErrorECCUncorrectable", "uncorrectable ECC error encountered"},
     {cudaErrorNoKernelImageForDevice, "cudaErrorNoKernelImageForDevice",
      "no kernel image is available for execution on the device"},
     {cudaErrorStreamCaptureUnsupported, "cudaErrorStreamCaptureUnsupported",
@@ -88,6 +91,8 @@ cudaError_t cudaGetDeviceCount(int* count) {
     case Driver::kNoDevice:
       return Simulator::get().fail(cudaErrorNoDevice);
     case Driver::kNoCode:
+    case Driver::kBusy:
+    case Driver::kBroken:
     case Driver::kUsable:
       break;
   }
@@ -99,7 +104,11 @@ cudaError_t cudaGetDevice(int* device) {
   return cudaSuccess;
 }
 cudaError_t cudaSetDevice(int device) {
-  return device == 0 ? cudaSuccess : Simulator::get().fail(cudaErrorInvalidDevice);
+  Simulator& sim = Simulator::get();
+  if (device != 0) return sim.fail(cudaErrorInvalidDevice);
+  if (sim.driver == Driver::kBusy) return sim.fail(cudaErrorDevicesUnavailable);
+  if (sim.driver == Driver::kBroken) return sim.fail(cudaErrorECCUncorrectable);
+  return cudaSuccess;
 }
 cudaError_t cudaInitDevice(int device, unsigned, unsigned) { return cudaSetDevice(device); }
 cudaError_t cudaSetDeviceFlags(unsigned) { return cudaSuccess; }

@@ -33,9 +33,10 @@ StreamOrder set_stream_order(StreamOrder order);  // returns the one before
 // a program begins.
 void set_device_memory(std::size_t bytes);
 
-// A machine on which CUDA cannot be had; SFNN_GPUSIM_DRIVER=none|old|no-device|no-code for a whole
-// program. kNoCode: the GPU is of an architecture that the program was not compiled for.
-enum class Driver { kUsable, kNone, kOld, kNoDevice, kNoCode };
+// A machine on which CUDA cannot be had; SFNN_GPUSIM_DRIVER=none|old|no-device|no-code|busy|broken
+// for a whole program. kNoCode: the GPU is of an architecture that the program was not compiled
+// for; kBusy: another process has it for itself; kBroken: it answers with an error of its own.
+enum class Driver { kUsable, kNone, kOld, kNoDevice, kNoCode, kBusy, kBroken };
 void set_driver(Driver driver);
 
 // Calls of the runtime since the last clear_calls.

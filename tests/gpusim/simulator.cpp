@@ -53,6 +53,8 @@ Simulator::Simulator() {
   if (named == "old") driver = Driver::kOld;
   if (named == "no-device") driver = Driver::kNoDevice;
   if (named == "no-code") driver = Driver::kNoCode;
+  if (named == "busy") driver = Driver::kBusy;
+  if (named == "broken") driver = Driver::kBroken;
   const std::string_view bytes = environment("SFNN_GPUSIM_MEMORY");
   if (!bytes.empty()) memory.set_total(std::strtoull(bytes.data(), nullptr, 10));
 }
