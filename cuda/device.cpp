@@ -66,9 +66,10 @@ std::string why_no_cuda_device(const std::string& name) {
       properties.name, properties.major, properties.minor, cudaGetErrorString(error));
 }
 
-std::vector<DeviceInfo> list_cuda_devices() {
+std::vector<DeviceInfo> list_cuda_devices(std::string& why_none) {
   std::vector<DeviceInfo> devices;
-  if (!why_no_device_at_all().empty()) return devices;
+  why_none = why_no_device_at_all();
+  if (!why_none.empty()) return devices;
   int count = 0;
   SFNN_CUDA_CHECK(cudaGetDeviceCount(&count));
   for (int id = 0; id < count; ++id) {
@@ -85,7 +86,8 @@ std::vector<DeviceInfo> list_cuda_devices() {
 }
 
 int cuda_device_id(const std::string& name) {
-  const std::vector<DeviceInfo> devices = list_cuda_devices();
+  std::string why_none;
+  const std::vector<DeviceInfo> devices = list_cuda_devices(why_none);
   for (std::size_t id = 0; id < devices.size(); ++id)
     if (name == "cuda" || name == devices[id].name) return int(id);
   throw ConfigError(fmt::format("device '{}' is not there: `sfnn devices` lists what is", name));

@@ -12,7 +12,8 @@ namespace sfnn {
 // ConfigError where there are devices, but none of this name.
 std::string why_no_cuda_device(const std::string& name);
 
-std::vector<DeviceInfo> list_cuda_devices();  // empty where there are none
+// Where there are none, why_none says why in one sentence.
+std::vector<DeviceInfo> list_cuda_devices(std::string& why_none);
 
 int cuda_device_id(const std::string& name);  // "cuda" -> 0, "cuda:1" -> 1; throws ConfigError
 

@@ -34,10 +34,12 @@ TEST(Registry, RefusesADeviceThatIsNotKnown) {
 
 // With or without a GPU: what is listed can be had, and what cannot is refused with a reason.
 TEST(Registry, SaysWhyThereIsNoGpu) {
-  const auto devices = list_devices();
+  std::string why_no_gpu;
+  const auto devices = list_devices(&why_no_gpu);
   ASSERT_FALSE(devices.empty());
   EXPECT_EQ(devices.front().name, "cpu");
   const bool has_gpu = devices.size() > 1;
+  EXPECT_EQ(why_no_gpu.empty(), has_gpu);
   const std::string refused = refusal("cuda");
   EXPECT_EQ(refused.empty(), has_gpu);
   std::string note;
@@ -48,6 +50,7 @@ TEST(Registry, SaysWhyThereIsNoGpu) {
   EXPECT_THAT(refused, HasSubstr("use --device cpu"));
   const std::string reason = refused.substr(refused.find(": ") + 2);
   EXPECT_THAT(note, HasSubstr(reason.substr(0, reason.find(';'))));
+  EXPECT_EQ(reason, why_no_gpu + "; use --device cpu");
 }
 
 }  // namespace

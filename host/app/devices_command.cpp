@@ -7,8 +7,10 @@ namespace sfnn {
 namespace {
 
 int run_devices() {
-  for (const DeviceInfo& device : list_devices())
+  std::string why_no_gpu;
+  for (const DeviceInfo& device : list_devices(&why_no_gpu))
     fmt::print("{:<8} {}\n", device.name, device.description);
+  if (!why_no_gpu.empty()) fmt::print("no GPU:  {}\n", why_no_gpu);
   return kDone;
 }
 

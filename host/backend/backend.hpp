@@ -255,7 +255,8 @@ struct DeviceInfo {
   std::string description;  // "NVIDIA H100, compute capability 9.0, ..."
 };
 
-// What --device can be set to here.
-std::vector<DeviceInfo> list_devices();
+// What --device can be set to here. why_no_gpu: in one sentence, where there is none among them;
+// else empty.
+std::vector<DeviceInfo> list_devices(std::string* why_no_gpu = nullptr);
 
 }  // namespace sfnn

@@ -17,10 +17,15 @@ namespace sfnn {
 namespace {
 
 #ifndef SFNN_CUDA
-std::vector<DeviceInfo> list_cuda_devices() { return {}; }
+constexpr const char* kWithoutCuda = "this program was built without CUDA";
+
+std::vector<DeviceInfo> list_cuda_devices(std::string& why_none) {
+  why_none = kWithoutCuda;
+  return {};
+}
 std::unique_ptr<Backend> make_cuda_backend(const std::string&, const BackendOptions&,
                                            std::string& why_not) {
-  why_not = "this program was built without CUDA";
+  why_not = kWithoutCuda;
   return nullptr;
 }
 #endif
@@ -55,8 +60,10 @@ std::unique_ptr<Backend> make_backend(const BackendOptions& options, std::string
       fmt::format("--device {} cannot be had: {}; use --device cpu", options.device, why_not));
 }
 
-std::vector<DeviceInfo> list_devices() {
-  std::vector<DeviceInfo> devices = list_cuda_devices();
+std::vector<DeviceInfo> list_devices(std::string* why_no_gpu) {
+  std::string why_none;
+  std::vector<DeviceInfo> devices = list_cuda_devices(why_none);
+  if (why_no_gpu) *why_no_gpu = why_none;
   devices.insert(devices.begin(), {"cpu", make_cpu({})->describe()});
   return devices;
 }

@@ -45,10 +45,12 @@ TEST_P(Drivers, AutoTakesTheCpuAndSaysWhy) {
 }
 
 TEST_P(Drivers, OnlyWhatIsThereIsListed) {
-  const auto devices = list_devices();
+  std::string why_no_gpu;
+  const auto devices = list_devices(&why_no_gpu);
   const auto is_there = {Driver::kNoCode, Driver::kBusy, Driver::kBroken};
   ASSERT_EQ(devices.size(), 1u + std::ranges::count(is_there, GetParam().driver));
   EXPECT_EQ(devices[0].name, "cpu");
+  EXPECT_EQ(why_no_gpu, devices.size() > 1 ? "" : GetParam().sentence);
 }
 
 INSTANTIATE_TEST_SUITE_P(

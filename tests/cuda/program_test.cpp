@@ -28,6 +28,9 @@ TEST_F(CudaProgram, TrainsAsOnTheCpu) {
   ASSERT_EQ(a.size(), b.size());
   for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-4) << i;
   EXPECT_THAT(run("devices").out, HasSubstr("cuda:0   PTX simulator"));
+  EXPECT_THAT(run("devices").out, Not(HasSubstr("no GPU")));
+  EXPECT_THAT(run("devices", "SFNN_GPUSIM_DRIVER=none").out,
+              testing::EndsWith("\nno GPU:  no NVIDIA driver is installed\n"));
 }
 
 TEST_F(CudaProgram, AutoSaysInOneLineWhichDeviceItTook) {
