@@ -22,21 +22,26 @@ void Pass::backward(const float* params, const float* baseline, const float* C_h
   const Range range(backend_, "backward");
   choose_rows();
   turn_ = 0;
+  backward_output(params, part);
+  for (std::int64_t l = spec_.depth() - 1; l >= 0; --l) {
+    backward_layer(l, params, baseline, C_hat, part);
+  }
+}
+
+void Pass::backward_output(const float* params, float* part) {
+  const Range range(backend_, "output");
   const Matrix g_o = g_o_.top(output_rows_.count);
   backend_.output_grad(output(params), w_bar_, output_rows_, g_o);
   const Flow top{g_o, output_rows_, tile_.M > 1, layout_.V.in(params)};
   accumulate_weights(spec_.depth(), top, layout_.V.in(part), layout_.c.in(part).data);
   flows_.assign(1, top);
-  for (std::int64_t l = spec_.depth() - 1; l >= 0; --l) {
-    backward_layer(l, params, baseline, C_hat, part);
-  }
 }
 
 // Turns the flows out of the layer above into the layer's own gradients and into the flows that
 // leave it.
 void Pass::backward_layer(std::int64_t l, const float* params, const float* baseline,
                           const float* C_hat, float* part) {
-  const Range range(backend_, "layer");
+  const Range range(backend_, layers_[l].name.c_str());
   const LayerSpec& spec = spec_.hidden[l];
   const Matrix g = arrive(l);
   flows_.clear();

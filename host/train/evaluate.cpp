@@ -104,6 +104,7 @@ void Evaluator::add(Tile tile, Lane& lane, Sums& sums) const {
     tile.first_particle = m;
     tile.M = std::min(kParticleChunk, M - m);
     lane.pass.forward(tile, params);
+    const Range range(backend, "weigh");
     lane.pass.log_prob(params);
     if (predict) {
       backend.accumulate_mean_output(lane.pass.output(params),

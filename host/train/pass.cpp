@@ -1,5 +1,7 @@
 #include "host/train/pass.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "host/backend/error.hpp"
@@ -60,6 +62,7 @@ void Pass::plan() {
   for (std::int64_t l = 0; l < spec_.depth(); ++l) {
     const LayerSpec& spec = spec_.hidden[l];
     Layer& layer = layers_[l];
+    layer.name = fmt::format("layer {}", l + 1);
     layer.input_shared = shared;
     shared = shared && !spec.samples();
     layer.output_shared = shared;
@@ -137,11 +140,11 @@ void Pass::forward(const Tile& tile, const float* params, const HiddenBits* give
   const Range range(backend_, "forward");
   tile_ = tile;
   for (std::int64_t l = 0; l < spec_.depth(); ++l) forward_layer(l, params, given);
-  multiply_input(spec_.depth(), layout_.V.in(params), o_.top(tile.rows()));
+  forward_output(params);
 }
 
 void Pass::forward_layer(std::int64_t l, const float* params, const HiddenBits* given) {
-  const Range range(backend_, "layer");
+  const Range range(backend_, layers_[l].name.c_str());
   const LayerSpec& spec = spec_.hidden[l];
   const LayerSlots& slots = layout_.hidden[l];
   const bool fresh = tile_.first_particle == 0 || !layers_[l].input_shared;
@@ -177,6 +180,11 @@ void Pass::forward_d(std::int64_t l, const float* params, bool fresh) {
   backend_.activate(tile_, d_shared, slots.b_d.in(params).data, d);
 }
 
+void Pass::forward_output(const float* params) {
+  const Range range(backend_, "output");
+  multiply_input(spec_.depth(), layout_.V.in(params), o_.top(tile_.rows()));
+}
+
 OutputArgs Pass::output(const float* params) const {
   return {.output = spec_.output,
           .tile = tile_,
@@ -188,7 +196,6 @@ OutputArgs Pass::output(const float* params) const {
 void Pass::log_prob(const float* params) { backend_.output_log_prob(output(params), log_w_); }
 
 void Pass::weigh(float* C_hat, float* ess) {
-  const Range range(backend_, "weigh");
   backend_.particle_weights(tile_, log_w_, w_bar_, C_hat, ess);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "host/backend/backend.hpp"
@@ -80,6 +81,7 @@ class Pass {
   enum class Need { nothing, sum, rows };
 
   struct Layer {
+    std::string name;            // "layer 1": what a profiler shows
     bool input_shared = false;   // z has N rows
     bool output_shared = false;  // d has N rows
     Need need = Need::nothing;
@@ -104,9 +106,11 @@ class Pass {
   void forward(const Tile&, const float* params, const HiddenBits* given);  // null: drawn
   void forward_layer(std::int64_t l, const float* params, const HiddenBits* given);
   void forward_d(std::int64_t l, const float* params, bool fresh);
+  void forward_output(const float* params);
   void multiply_input(std::int64_t l, ConstMatrix W, Matrix out);
 
   void choose_rows();
+  void backward_output(const float* params, float* part);
   void backward_layer(std::int64_t l, const float* params, const float* baseline,
                       const float* C_hat, float* part);
   Flow backward_d(std::int64_t l, const float* params, Matrix g, float* part);

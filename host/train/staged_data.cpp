@@ -71,6 +71,7 @@ void StagedData::end_step() {
 
 void StagedData::gather(Backend& backend, const Tile& tile, const Randomness& random,
                         Pass& pass) const {
+  const Range range(backend, "gather");
   GatherArgs x{.data = x_, .order = order_, .tile = tile};
   x.binarize = random.binarize;
   x.binarize_draw = {random.data_seed, kSiteBinarizeInput};

@@ -127,8 +127,11 @@ void Trainer::train_tile(const Tile& tile, int lane, float* part) {
   float* C_hat = C_hat_.floats() + tile.first;
   data_.gather(backend_, tile, randomness_, pass);
   pass.forward(tile, params_.floats());
-  pass.log_prob(params_.floats());
-  pass.weigh(C_hat, ess_.floats() + tile.first);
+  {
+    const Range range(backend_, "weigh");
+    pass.log_prob(params_.floats());
+    pass.weigh(C_hat, ess_.floats() + tile.first);
+  }
   pass.backward(params_.floats(), baseline_.floats(), C_hat, part);
 }
 
