@@ -5,6 +5,7 @@
 #   bench/profile.sh [--steps A:B] [--out NAME] [--kernel REGEX] ncu [SFNN TRAIN ARG]...
 #
 # nsys: when everything ran (Nsight Systems); ncu: why a kernel takes as long (Nsight Compute).
+# With nsys the run ends after the steps, with ncu at the end of their epoch.
 # SFNN=PROGRAM names another build than build/release.
 set -euo pipefail
 
@@ -39,7 +40,11 @@ if [[ $tool == nsys ]]; then
     --capture-range-end=stop-shutdown --cuda-memory-usage=true --stats=true \
     --force-overwrite=true --output="$out" "${run[@]}"
 fi
+# ncu cannot end the run: it gets no more epochs than it takes to reach the last of the steps.
+plan=$("${run[@]}" --dry-run)
+per_epoch=$(sed -n 's/.* epochs of \([0-9]*\) steps.*/\1/p' <<<"$plan")
+epochs=$(((${steps#*:} + per_epoch - 1) / per_epoch))
 # Clocks held at their base, caches emptied before each kernel: figures that can be compared.
 exec ncu --profile-from-start off --set full --import-source yes --nvtx --clock-control base \
   --cache-control all ${kernel:+--kernel-name "regex:$kernel"} --force-overwrite --export "$out" \
-  "${run[@]}"
+  "${run[@]}" --set "train.epochs=$epochs" --set train.warmup_epochs=auto
