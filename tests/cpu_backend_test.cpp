@@ -459,6 +459,13 @@ TEST_P(CpuBackendTest, UpdateIsThePlainOneAndTheSameForAnyThreadCount) {
   EXPECT_EQ(updated(seven), updated(cpu_));
 }
 
+// A processor may have better ones than are compiled.
+TEST_P(CpuBackendTest, NamesTheInstructionsThatItRuns) {
+  const std::string name = GetParam() == HWY_AVX3 ? "AVX-512" : hwy::TargetName(GetParam());
+  hwy::SetSupportedTargetsForTest(GetParam() | HWY_AVX3_DL);
+  EXPECT_EQ(cpu_.describe().find("cpu (" + name + ","), 0u) << cpu_.describe();
+}
+
 SFNN_INSTANTIATE_FOR_INSTRUCTION_SETS(CpuBackendTest);
 SFNN_INSTANTIATE_FOR_INSTRUCTION_SETS(CpuOutputTest);
 

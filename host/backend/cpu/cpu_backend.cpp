@@ -40,9 +40,11 @@ ConstMatrix gathered(ConstMatrix z, RowSet rows) {
   return {out, rows.count, z.cols};
 }
 
+// The best that this processor has of those that are compiled.
 const char* instruction_set() {
-  const std::int64_t targets = hwy::SupportedTargets();
-  return hwy::TargetName(targets & -targets);
+  const std::int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;
+  const std::int64_t best = targets & -targets;
+  return best == HWY_AVX3 ? "AVX-512" : hwy::TargetName(best);
 }
 
 }  // namespace
