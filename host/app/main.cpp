@@ -53,8 +53,9 @@ int run_command_line(int argc, char** argv) {
 void require_printed() {
   errno = 0;
   if (std::cout.flush() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
-  throw Error(fmt::format("the output cannot be written: {}",
-                          std::generic_category().message(errno != 0 ? errno : EIO)));
+  throw Error(errno == 0 ? "some of the output could not be written"
+                         : fmt::format("the output cannot be written: {}",
+                                       std::generic_category().message(errno)));
 }
 
 // fmt::print would throw where stderr cannot be written, and nobody is left to catch it.

@@ -23,7 +23,7 @@ def blocks(document):
 
 def shape(line):
     """A line without what differs from run to run and from machine to machine."""
-    line = re.sub(r"cpu \(.*?\)|\d+ min (?=\d+ s)", "", line)
+    line = re.sub(r"cpu \(.*?\)|\d+ min (?=\d+ s)|, the (highest|lowest) tried: .*", "", line)
     line = re.sub(r"[.#]{14}", "FACE", line)
     return " ".join(re.sub(r"-?\d[\d.e+-]*", "N", line).split())
 
