@@ -15,6 +15,8 @@ class TemporaryDirectory {
     std::string name = (std::filesystem::temp_directory_path() / "sfnn_test_XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary directory");
     path_ = name;
+    // mkdtemp keeps others out, and some tests take another user's place.
+    std::filesystem::permissions(path_, std::filesystem::perms(0755));
   }
   TemporaryDirectory(const TemporaryDirectory&) = delete;
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
