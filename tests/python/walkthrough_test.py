@@ -47,7 +47,8 @@ def main():
         print("skipped: no NumPy here; see tests/python/requirements.txt")
         sys.exit(77)
     program, document = (pathlib.Path(path).resolve() for path in sys.argv[1:])
-    environment = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}"}
+    python = pathlib.Path(sys.executable).parent  # the one that has NumPy
+    environment = {**os.environ, "PATH": f"{program.parent}:{python}:{os.environ['PATH']}"}
     environment.pop("SFNN_DATA", None)
     with tempfile.TemporaryDirectory() as name:
         folder, printed = pathlib.Path(name), []
