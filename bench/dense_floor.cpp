@@ -2,6 +2,7 @@
 
 #include <cblas.h>
 
+#include <algorithm>
 #include <cstddef>
 
 namespace sfnn::bench {
@@ -17,8 +18,9 @@ DenseFloor::DenseFloor(const Workload& w) {
 }
 
 float* DenseFloor::operand(std::size_t floats) {
-  storage_.emplace_back(floats, 0.5f);
-  return storage_.back().data();
+  storage_.emplace_back(*memory_, floats * sizeof(float));
+  std::fill_n(storage_.back().floats(), floats, 0.5f);
+  return storage_.back().floats();
 }
 
 void DenseFloor::add_layer(std::int64_t rows, std::int64_t in, std::int64_t out, bool first,

@@ -1,9 +1,11 @@
 // F: the dense products of a plain implementation's step in OpenBLAS, everything else free.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "bench/workloads.hpp"
+#include "host/backend/backend.hpp"
 
 namespace sfnn::bench {
 
@@ -25,7 +27,9 @@ class DenseFloor {
   float* operand(std::size_t floats);
   void add_layer(std::int64_t rows, std::int64_t in, std::int64_t out, bool first, bool backward);
 
-  std::vector<std::vector<float>> storage_;
+  // Memory such as ours: on a cache line's border, and in huge pages where there are any.
+  std::unique_ptr<Backend> memory_ = make_backend({.device = "cpu", .threads = 1});
+  std::vector<Buffer> storage_;
   std::vector<Product> products_;
 };
 

@@ -5,6 +5,8 @@ import jax.numpy as jnp
 
 jax.config.update("jax_default_prng_impl", "rbg")  # the fastest generator that JAX has
 
+CHUNK = 10  # examples of an evaluation worked on at a time; divides their number
+
 
 def log_prob(output, o, y):
     """log P(y | o) of every particle; o [N, M, D]."""
@@ -24,7 +26,7 @@ class Step:
         self.key = jax.random.key(1)
         self.gradient = jax.grad(self.objective, has_aux=True)
         self.train = jax.jit(self.train_step, donate_argnums=(0, 1))
-        self.evaluate = jax.jit(lambda params, key, x, y: self.objective(params, key, x, y)[1])
+        self.evaluate = jax.jit(self.evaluate_chunks)
 
     def objective(self, params, key, x, y, given=None):
         """What the gradient is the gradient of, and C_hat [N]."""
@@ -57,6 +59,12 @@ class Step:
         gradient, _ = self.gradient(params, mine, self.x, self.y)
         velocity = [0.9 * v + g for v, g in zip(velocity, gradient)]
         return [w + 0.0 * v for w, v in zip(params, velocity)], velocity, key
+
+    def evaluate_chunks(self, params, key, x, y):
+        """Some examples at a time: all at once would not fit into the caches."""
+        chunks = len(x) // CHUNK
+        parts = (jax.random.split(key, chunks), x.reshape(chunks, CHUNK, -1), y.reshape(chunks, CHUNK, -1))
+        return jax.lax.map(lambda part: self.objective(params, *part)[1], parts)
 
     def check(self):
         given = [jnp.asarray(h, jnp.float32) for h in self.case.h]

@@ -5,6 +5,8 @@ import math
 import torch
 import torch.nn.functional as F
 
+CHUNK = 10  # examples of an evaluation worked on at a time
+
 
 def log_prob(output, o, y):
     """log P(y | o) of every particle; o [N, M, D]."""
@@ -55,8 +57,9 @@ class Step:
 
     def run(self):
         if self.case.evaluation:
-            with torch.no_grad():
-                self.objective(self.x, self.y)
+            with torch.no_grad():  # some examples at a time: all at once would not fit into the caches
+                for x, y in zip(self.x.split(CHUNK), self.y.split(CHUNK)):
+                    self.objective(x, y)
             return
         self.optimizer.zero_grad()
         self.objective(self.x, self.y)[1].backward()
