@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <csignal>
 #include <functional>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "host/backend/error.hpp"
@@ -274,6 +276,75 @@ TEST_F(AtomicFile, FailedRenameRemovesTheTemporary) {
 
 TEST_F(AtomicFile, MissingDirectoryIsAnError) {
   EXPECT_THROW(write_file_atomically(directory_.path() / "no" / "weights", "new"), Error);
+}
+
+// --- where the user said ----------------------------------------------------------------------
+
+class Output : public AtomicFile {
+ protected:
+  // Of a file: which it is, or what.
+  static auto identity(const fs::path& path) {
+    struct stat facts {};
+    EXPECT_EQ(::lstat(path.c_str(), &facts), 0);
+    return std::tuple(facts.st_ino, facts.st_mode);
+  }
+  static std::string refusal(const fs::path& path) {
+    try {
+      write_output(path, "new");
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+};
+
+TEST_F(Output, AFileIsReplaced) {
+  for (const char* text : {"one", "two"}) {
+    write_output(file_, text);
+    EXPECT_EQ(content(file_), text);
+  }
+  EXPECT_TRUE(only_holds("weights"));
+}
+
+TEST_F(Output, APipeIsWrittenIntoAlsoByALink) {
+  const fs::path pipe = directory_.path() / "pipe", link = directory_.path() / "link";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0666), 0);
+  fs::create_symlink(pipe, link);
+  const auto before = identity(pipe);
+  const FileDescriptor reader(pipe, O_RDONLY | O_NONBLOCK);
+  for (const fs::path& path : {pipe, link}) {
+    write_output(path, "text");
+    char got[10];
+    EXPECT_EQ(::read(reader.get(), got, sizeof got), 4) << path;
+    EXPECT_EQ(identity(pipe), before) << path;
+    EXPECT_TRUE(fs::is_symlink(link));
+  }
+}
+
+TEST_F(Output, ADeviceStays) {
+  const fs::path device = directory_.path() / "null";
+  if (::mknod(device.c_str(), S_IFCHR | 0666, makedev(1, 3)) != 0)
+    GTEST_SKIP() << "devices are made by root";
+  if (!FileDescriptor(device, O_WRONLY).is_open()) GTEST_SKIP() << "no device works here";
+  const auto before = identity(device);
+  write_output(device, "text");
+  EXPECT_EQ(identity(device), before);
+}
+
+TEST_F(Output, WhatIsNoFileIsLeftAsItIs) {
+  write_output(file_, "mine");
+  const fs::path link = directory_.path() / "link", nowhere = directory_.path() / "nowhere",
+                 folder = directory_.path() / "folder";
+  fs::create_symlink(file_, link);
+  fs::create_symlink(directory_.path() / "absent", nowhere);
+  fs::create_directory(folder);
+  for (const fs::path& path : {link, nowhere, folder}) {
+    const auto before = identity(path);
+    EXPECT_THAT(refusal(path), HasSubstr(path.string() + " is a "));
+    EXPECT_EQ(identity(path), before);
+  }
+  EXPECT_EQ(content(file_), "mine");
+  EXPECT_FALSE(fs::exists(directory_.path() / "absent"));
 }
 
 TEST_F(AtomicFile, ReadingIsBounded) {

@@ -1,10 +1,15 @@
 #include "host/app/command_line.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "host/backend/backend.hpp"
+#include "host/backend/error.hpp"
+#include "host/io/atomic_file.hpp"
+#include "host/io/run_directory.hpp"
 
 namespace sfnn {
 
@@ -58,6 +63,24 @@ CLI::Validator existing_path() {
                    : std::string();
       },
       /*validator_desc=*/"");
+}
+
+void require_output(const std::string& option, const std::string& path,
+                    std::initializer_list<const char*> endings) {
+  namespace fs = std::filesystem;
+  if (is_stream(path)) return;
+  const fs::path file = path;
+  if (std::ranges::find(endings, file.extension().string()) == endings.end()) {
+    throw ConfigError(
+        fmt::format("{} {}: must end in {}", option, path, fmt::join(endings, " or ")));
+  }
+  const RunDirectory run(file.parent_path());
+  if (!run.holds_run()) return;
+  for (const fs::path& own : {run.metrics(), run.sessions(), run.search()}) {
+    if (file.filename() == own.filename())
+      throw ConfigError(
+          fmt::format("{} {} is a file of a run's own: choose another", option, path));
+  }
 }
 
 std::string exit_codes() {

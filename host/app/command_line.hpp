@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,10 @@ void add_settings(CLI::App&, std::vector<std::string>& settings);
 void add_run(CLI::App&, std::string& run, bool& best);
 CLI::Validator from_to(std::int64_t low, std::int64_t high);  // one that leaves the help alone
 CLI::Validator existing_path();  // else exit code 2: what is missing was named on the command line
+// Throws ConfigError, before anything is computed, where a file that is to be written has another
+// ending, which may be a run's own file, or is nothing that can be written. Pipes need no ending.
+void require_output(const std::string& option, const std::string& path,
+                    std::initializer_list<const char*> endings);
 std::string exit_codes();
 std::string examples(const std::string& lines);  // the foot of a --help, with the exit codes
 

@@ -99,7 +99,8 @@ std::vector<double> sweep_values(const std::string& text) {
   return values;
 }
 
-// Measures every point of the path, shows each and writes the file anew: what is done survives.
+// Measures every point of the path, shows each and writes the file anew: what is done survives. A
+// pipe gets all at the end.
 template <class Measure>
 void follow(const EstimatorsCommand& command, const TrainingPath& path, StudyOptions options,
             Measure measure) {
@@ -121,14 +122,17 @@ void follow(const EstimatorsCommand& command, const TrainingPath& path, StudyOpt
     progress.say(to_table(done.back()) + "\n");
     if (command.out.empty()) continue;
     std::ranges::copy(to_lines(done.back(), options), std::back_inserter(lines));
-    rewrite_metrics(command.out, lines);
+    if (!is_stream(command.out)) write_output(command.out, to_text(lines));
   }
+  if (!command.out.empty() && is_stream(command.out)) write_output(command.out, to_text(lines));
   if (command.plot.empty()) return;
   const Charts charts = charts_of(done);
-  write_file_atomically(command.plot, to_svg_file(charts.charts, charts.columns));
+  write_output(command.plot, to_svg_file(charts.charts, charts.columns));
 }
 
 int run_estimators(const EstimatorsCommand& command) {
+  if (!command.out.empty()) require_output("--out", command.out, {".jsonl"});
+  if (!command.plot.empty()) require_output("--plot", command.plot, {".svg"});
   const std::vector<double> cM =
       command.sweep_c.empty() ? std::vector<double>() : sweep_values(command.sweep_c);
   TrainingPath path = open_path(command.path);
@@ -190,7 +194,8 @@ void add_estimators_command(CLI::App& app, int& code) {
   sub->add_option("--sweep-c", command->sweep_c,
                   "Instead: the norm of G5's draws for the first layer, for these values of c M")
       ->type_name("LOW:HIGH:STEP");
-  sub->add_option("--out", command->out, "Write the figures to this file, a JSON object a line");
+  sub->add_option("--out", command->out,
+                  "Write the figures to this JSONL file, a JSON object a line");
   sub->add_option("--plot", command->plot, "Write charts to this SVG file");
   sub->footer(
       examples("  sfnn estimators runs/first --plot estimators.svg\n"

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include <fstream>
+#include <cstdio>
 #include <memory>
 
 #include "host/app/command_line.hpp"
@@ -22,6 +22,7 @@ struct EvalCommand {
 };
 
 int run_eval(const EvalCommand& command) {
+  if (!command.curve_file.empty()) require_output("--curve", command.curve_file, {".csv"});
   const auto backend = make_backend(command.machine.backend);
   const LoadedNetwork loaded(*backend, command.machine, command.run, command.best,
                              command.settings);
@@ -40,7 +41,8 @@ int run_eval(const EvalCommand& command) {
     std::string csv = "M,C_hat\n";
     for (std::size_t k = 0; k < result.curve.size(); ++k)
       csv += fmt::format("{},{:.9g}\n", k + 1, result.curve[k]);
-    write_file_atomically(command.curve_file, csv);
+    std::fflush(stdout);  // where the curve may go as well
+    write_output(command.curve_file, csv);
   }
   return kDone;
 }

@@ -87,9 +87,7 @@ std::string to_csv(const NpyArray& array, bool samples, bool classes) {
 }
 
 int run_predict(const PredictCommand& command) {
-  const std::string ending = fs::path(command.out).extension().string();
-  if (ending != ".npy" && ending != ".csv")
-    throw ConfigError(fmt::format("--out {}: must end in .npy or .csv", command.out));
+  require_output("--out", command.out, {".npy", ".csv"});
   if (command.expected && command.samples == 0)
     throw ConfigError("--expected says what to write of each sample: say how many with --samples");
   const Checkpoint saved = open_checkpoint(command.run, command.best, warn);
@@ -97,11 +95,9 @@ int run_predict(const PredictCommand& command) {
   const NpyArray array = predict(command, config, saved);
   const bool samples = command.samples > 0;
   const bool classes = samples && !command.expected && saved.network.output == Output::softmax;
-  if (ending == ".npy") {
-    write_npy(command.out, array);
-  } else {
-    write_file_atomically(command.out, to_csv(array, samples, classes));
-  }
+  const bool binary = fs::path(command.out).extension() == ".npy";
+  write_output(command.out, binary ? serialize_npy(array) : to_csv(array, samples, classes));
+  if (is_stream(command.out)) return kDone;  // which may be stdout
   const char* what = classes                                    ? "classes"
                      : samples                                  ? "samples"
                      : saved.network.output == Output::gaussian ? "means"
@@ -122,7 +118,8 @@ void add_predict_command(CLI::App& app, int& code) {
                   "Inputs: .npy or IDX, an example a row: [n, D_in] or [n, height, width]")
       ->required()
       ->check(existing_path());
-  sub->add_option("--out", command->out, "Where to write: .npy or .csv")->capture_default_str();
+  sub->add_option("--out", command->out, "Where to write: .npy or .csv, which a pipe gets")
+      ->capture_default_str();
   sub->add_option("--samples", command->samples,
                   "Draw so many y for each input; 0: the mean of eval.particles draws of the "
                   "hidden units, which is the probability of a class or a pixel")

@@ -117,6 +117,7 @@ void add_measurements(Backend& backend, const ReportCommand& command, ReportRun&
 }
 
 int run_report(const ReportCommand& command) {
+  if (!command.out.empty()) require_output("--out", command.out, {".html"});
   const auto backend = make_backend(command.machine.backend);
   const std::vector<std::string> names = names_of(command.runs);
   std::vector<ReportRun> runs;
@@ -129,7 +130,12 @@ int run_report(const ReportCommand& command) {
                          .device = fmt::format("{}, {}", backend->describe(), cpu_model())});
   const fs::path out =
       command.out.empty() ? RunDirectory(command.runs[0]).report() : fs::path(command.out);
-  write_file_atomically(out, page);
+  if (command.out.empty()) {
+    write_file_atomically(out, page);
+  } else {
+    write_output(out, page);
+    if (is_stream(out)) return kDone;  // which may be stdout
+  }
   fmt::print("{} ({} kB)\n", out.string(), page.size() / 1000);
   return kDone;
 }

@@ -1,13 +1,13 @@
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <memory>
 
 #include "host/app/command_line.hpp"
 #include "host/app/commands.hpp"
 #include "host/app/loaded_network.hpp"
 #include "host/app/pictures.hpp"
-#include "host/backend/error.hpp"
+#include "host/io/atomic_file.hpp"
+#include "host/io/png.hpp"
 
 namespace sfnn {
 namespace {
@@ -22,14 +22,14 @@ struct SampleCommand {
 };
 
 int run_sample(const SampleCommand& command) {
-  if (std::filesystem::path(command.out).extension() != ".png")
-    throw ConfigError(fmt::format("--out {}: must end in .png", command.out));
+  require_output("--out", command.out, {".png"});
   const auto backend = make_backend(command.machine.backend);
   const LoadedNetwork loaded(*backend, command.machine, command.run, command.best,
                              command.settings);
   const GreyImage picture = sample_picture(*backend, loaded.test_network(), loaded.params(),
                                            loaded.data(), loaded.config().seed, command.picture);
-  write_png(command.out, picture);
+  write_output(command.out, encode_png(picture));
+  if (is_stream(command.out)) return kDone;  // which may be stdout
   fmt::print("{} ({} x {})\n", command.out, picture.width, picture.height);
   return kDone;
 }

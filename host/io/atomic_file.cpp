@@ -96,6 +96,26 @@ void write_file_atomically(const fs::path& path, std::string_view bytes) {
   if (!sync_directory(path.parent_path())) fail("be synced to disk");
 }
 
+bool is_stream(const fs::path& path) {
+  struct stat facts {};
+  if (::stat(path.c_str(), &facts) == 0 && (S_ISFIFO(facts.st_mode) || S_ISCHR(facts.st_mode)))
+    return true;
+  if (::lstat(path.c_str(), &facts) != 0 || S_ISREG(facts.st_mode)) return false;
+  throw ConfigError(fmt::format(
+      "{} is {}, which is not replaced: name a file or a pipe", path.string(),
+      S_ISLNK(facts.st_mode)   ? "a link"  // to a file that an appending shell may hold open
+      : S_ISDIR(facts.st_mode) ? "a directory"
+                               : "not a file"));
+}
+
+void write_output(const fs::path& path, std::string_view bytes) {
+  if (!is_stream(path)) return write_file_atomically(path, bytes);
+  const FileDescriptor stream(path, O_WRONLY | O_NOCTTY);
+  if (!stream.is_open() || !write_all(stream.get(), bytes)) {
+    throw SaveError(fmt::format("{}: cannot be written: {}", path.string(), reason(errno)));
+  }
+}
+
 std::optional<std::string> target_of_temporary(std::string_view file_name) {
   // From its end: .tmp, a number, a dash, a number, a dot.
   if (!file_name.ends_with(kTemporary)) return std::nullopt;

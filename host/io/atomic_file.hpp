@@ -18,6 +18,13 @@ namespace sfnn {
 // gone. Of several writers of one path the last one's bytes stay.
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
 
+// The same for a file that the user named, where more than a file may be: a pipe or a character
+// device, also at the end of a link (/dev/stdout), has the bytes written into it. What is neither,
+// nor a regular file, nor absent, is left as it is: ConfigError.
+void write_output(const std::filesystem::path& path, std::string_view bytes);
+// Is it such a pipe or device? Throws ConfigError where write_output would.
+bool is_stream(const std::filesystem::path& path);
+
 // The file that a temporary was to become, by its name; none: it is no temporary of ours. One that
 // a killed process left stays until somebody who knows that it is dead removes it.
 std::optional<std::string> target_of_temporary(std::string_view file_name);

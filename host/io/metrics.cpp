@@ -93,10 +93,14 @@ std::vector<MetricsLine> read_metrics(const fs::path& path, const Warn& warn) {
   return parse_metrics(read_file(path, kMaxBytes), path.string(), warn);
 }
 
-void rewrite_metrics(const fs::path& path, const std::vector<MetricsLine>& lines) {
+std::string to_text(const std::vector<MetricsLine>& lines) {
   std::string text;
   for (const MetricsLine& line : lines) text += line.dump() + '\n';
-  write_file_atomically(path, text);
+  return text;
+}
+
+void rewrite_metrics(const fs::path& path, const std::vector<MetricsLine>& lines) {
+  write_file_atomically(path, to_text(lines));
 }
 
 }  // namespace sfnn

@@ -30,5 +30,6 @@ std::vector<MetricsLine> read_metrics(const std::filesystem::path&,
 // Puts these lines in place of whatever the file holds, atomically: a resumed run takes back epochs
 // that its checkpoint does not know of.
 void rewrite_metrics(const std::filesystem::path&, const std::vector<MetricsLine>&);
+std::string to_text(const std::vector<MetricsLine>&);  // as the file has them
 
 }  // namespace sfnn
