@@ -239,6 +239,34 @@ TEST_F(Program, ARunOutlivesItsOutput) {
   EXPECT_EQ(newest("here").state.epoch, 3);
 }
 
+// `| head -2`: a reader that goes is no reason to lose an epoch.
+TEST_F(Program, ARunOutlivesTheReaderOfItsOutput) {
+  std::signal(SIGPIPE, SIG_DFL);  // as a shell's children have it
+  const Result result = run("devices >/dev/null; { '" SFNN_PROGRAM "' train " + small_ +
+                            "--set train.epochs=3 --out here 2>errors; echo $? >code; } | "
+                            "true; while [ ! -s code ]; do sleep 0.01; done; exit $(cat code); #");
+  EXPECT_EQ(result.code, 1) << "the output is not whole";
+  EXPECT_EQ(newest("here").state.epoch, 3);
+  EXPECT_THAT(read_file(directory_ / "errors", 1000),
+              HasSubstr("some of the output could not be written"));
+  const Result list =
+      run("devices >/dev/null; { sleep 0.2; '" SFNN_PROGRAM
+          "' completion bash 2>errors; echo $? >code; } | true; exit $(cat code); #");
+  EXPECT_EQ(list.code, 1);
+  EXPECT_THAT(read_file(directory_ / "errors", 1000), HasSubstr("Broken pipe"));
+}
+
+// The run's first file does not take the place of an output that is closed, nor what is printed.
+TEST_F(Program, ClosedOutputsAreNoFilesOfTheRun) {
+  const Result result =
+      run("train " + small_ + "--set train.epochs=2 --out here <&- >&- 2>&-; exit $?; #");
+  EXPECT_EQ(result.code, 0);
+  EXPECT_THAT(read_file(directory_ / "here/lock", 1000), ContainsRegex("^process [0-9]+$"));
+  fs::remove(directory_ / "here/checkpoints" / step_files("here").back());
+  const Result resumed = run("train --resume --out here");
+  EXPECT_EQ(resumed.code, 0) << resumed.out;
+}
+
 // What is printed when a run is stopped must work: the directory knows its config.
 TEST_F(Program, ResumeNeedsNothingButTheDirectory) {
   const std::string options = small_ + "--set train.epochs=3 ";

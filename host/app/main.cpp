@@ -1,6 +1,8 @@
 // The command line. Only here are errors printed and exit codes chosen:
 // 0 done, 1 failed, 2 usage or config, 3 stopped by a signal with the state saved.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
@@ -58,6 +60,15 @@ void require_printed() {
                                        std::generic_category().message(errno)));
 }
 
+// A file of the run's own would get the number of an output that the caller closed, and with it
+// what is printed.
+bool occupy_closed_outputs() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (::fcntl(fd, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) != fd) return false;
+  }
+  return true;
+}
+
 // fmt::print would throw where stderr cannot be written, and nobody is left to catch it.
 int failed(int code, const std::string& message) {
   std::fprintf(stderr, "sfnn: %s\n", message.c_str());
@@ -69,7 +80,9 @@ int failed(int code, const std::string& message) {
 
 int main(int argc, char** argv) {
   using namespace sfnn;
-  std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error of the write, not a death
+  if (!occupy_closed_outputs()) return kFailed;  // and there is nowhere to say it
+  // A limit on file sizes and a reader that has gone are errors of the write, not a death.
+  for (const int signal : {SIGXFSZ, SIGPIPE}) std::signal(signal, SIG_IGN);
   try {
     const int code = run_command_line(argc, argv);
     if (code != kStopped) require_printed();  // the terminal's end may be what stopped it
