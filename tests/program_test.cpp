@@ -299,6 +299,39 @@ TEST_F(Program, ResumeStartsAfreshOnlyWhereItIsSaidWhat) {
   EXPECT_THAT(from_settings.out, HasSubstr("there is no run to resume: starting afresh"));
 }
 
+// The checkpoint knows what it was trained with.
+TEST_F(Program, AnEditedConfigIsNotResumed) {
+  ASSERT_EQ(run("train " + small_ + "--set train.epochs=3 --out here").code, 0);
+  const Config config = RunDirectory(directory_ / "here").config();
+  const std::string metrics = read_file(directory_ / "here/metrics.jsonl", 1 << 20);
+  for (const char* setting : {"train.epochs=4", "train.epochs=2", "train.learning_rate=0.2",
+                              "net.hidden=30s,10s", "eval.particles=11"}) {
+    Config edited = config;
+    apply_setting(edited, setting);
+    write_file_atomically(directory_ / "here/config.toml", to_toml(edited));
+    const Result resumed = run("train --resume --out here");
+    EXPECT_EQ(resumed.code, 2) << setting << resumed.out;
+    const std::string key = std::string(setting).substr(0, std::string(setting).find('='));
+    EXPECT_THAT(resumed.out, HasSubstr("was trained with (" + key + ": ")) << setting;
+  }
+  EXPECT_EQ(read_file(directory_ / "here/metrics.jsonl", 1 << 20), metrics);
+  write_file_atomically(directory_ / "here/config.toml", to_toml(config));
+  EXPECT_EQ(run("train --resume --out here").code, 0);
+}
+
+TEST_F(Program, ALostConfigIsNamed) {
+  const std::string options = small_ + "--set train.epochs=1 --out here";
+  ASSERT_EQ(run("train " + options).code, 0);
+  fs::remove(directory_ / "here/config.toml");
+  for (const std::string& command : {std::string("train --resume --out here"),
+                                     "train --resume " + options, "train " + options}) {
+    const Result result = run(command);
+    EXPECT_EQ(result.code, 2) << result.out;
+    EXPECT_THAT(result.out, HasSubstr("here/config.toml does not: to go on with that run"));
+    EXPECT_THAT(result.out, HasSubstr("sfnn info here/checkpoints/" + step_files("here").back()));
+  }
+}
+
 TEST_F(Program, ARunWithoutEpochsLeavesItsFirstWeights) {
   ASSERT_EQ(run("train " + small_ + "--set train.epochs=0 --out none").code, 0);
   EXPECT_EQ(run("eval none").code, 0);

@@ -45,6 +45,7 @@ Config config_of(TrainCommand& command) {
       command.search_epochs = search->epochs;
     }
   } else if (command.resume && command.settings.empty() && command.init_from.empty()) {
+    directory.require_config_of_checkpoints();
     throw ConfigError(fmt::format(
         "{} holds no run to resume: check --out, or say with --config or --set what to train there",
         command.out));
@@ -191,6 +192,7 @@ bool is_finished(const TrainCommand& command, Config config, const RunDirectory&
   directory.require_same(config);
   const auto saved = directory.newest([](const std::string&) {});  // resuming tells of damaged ones
   if (!saved || saved->state.epoch < config.train.epochs) return false;
+  if (!differences(saved->config, config).empty()) return false;  // which resuming refuses
   progress.say(fmt::format("{} is finished: {} epochs in {}", directory.path().string(),
                            saved->state.epoch, duration(saved->state.seconds)));
   const auto lines = read_metrics(directory.metrics(), warn);

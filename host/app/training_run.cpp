@@ -1,6 +1,7 @@
 #include "host/app/training_run.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 
@@ -75,6 +76,12 @@ void TrainingRun::restore(const Checkpoint& saved) {
     throw DataError(fmt::format("{}: its checkpoint of step {} {}", directory_.path().string(),
                                 saved.state.step, why));
   };
+  if (const auto changed = differences(saved.config, config_); !changed.empty()) {
+    throw ConfigError(
+        fmt::format("{}: config.toml is not what its checkpoint of step {} was trained with ({}): "
+                    "put it back as it was, or train with --init-from and another --out",
+                    directory_.path().string(), saved.state.step, fmt::join(changed, "; ")));
+  }
   if (!(saved.network == spec_)) refuse("is of another network");
   if (saved.state.step > trainer_.total_steps())
     refuse(fmt::format("lies beyond the {} steps of the run", trainer_.total_steps()));

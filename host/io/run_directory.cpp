@@ -94,6 +94,7 @@ void RunDirectory::create(const Config& config) {
 // A run's config is written before all else: what lies there without one is somebody else's, and
 // would be replaced or, as an old checkpoint, removed.
 void RunDirectory::require_nothing_in_the_way() const {
+  require_config_of_checkpoints();
   std::vector<fs::path> files = steps();
   for (const fs::path& file : {best(), checkpoints() / "latest", metrics(), sessions(), report(),
                                samples(), search(), search_options()}) {
@@ -104,6 +105,15 @@ void RunDirectory::require_nothing_in_the_way() const {
   if (files.empty()) return;
   throw ConfigError(fmt::format("{} exists and belongs to no run of {}: choose another --out",
                                 files.front().string(), path_.string()));
+}
+
+void RunDirectory::require_config_of_checkpoints() const {
+  const std::vector<fs::path> files = steps();
+  if (files.empty() || holds_run()) return;
+  throw ConfigError(fmt::format(
+      "{} exists, and {} does not: to go on with that run, write its config there "
+      "again, which `sfnn info {}` shows; else choose another --out",
+      files.front().string(), (path_ / "config.toml").string(), files.front().string()));
 }
 
 void RunDirectory::begin_search(bool is_known) {

@@ -50,6 +50,8 @@ class RunDirectory {
   // Locks the directory for a new run and leaves its config, or throws ConfigError: it holds a run
   // already, of this config or another, or files that this one would take for its own.
   void create(const Config&);
+  // Throws ConfigError, which tells how to go on, where there are checkpoints and no config.
+  void require_config_of_checkpoints() const;
   // Throws ConfigError, with the differences, where the directory's config is not this one.
   void require_same(const Config&) const;
 
