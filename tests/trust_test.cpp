@@ -228,6 +228,21 @@ TEST_F(Trust, OnSaveErrorContinueTrainsOn) {
   EXPECT_EQ(run("train --on-save-error shrug").code, 2);
 }
 
+// The advice that it ends with is good: there was nothing to lose.
+TEST_F(Trust, ARunThatCouldNeverSaveBeginsAgain) {
+  const std::string options = small_ + "--set train.epochs=3 ";
+  ASSERT_EQ(run("train " + options + "--out whole").code, 0);
+  const Result failed =
+      run("train " + options + "--on-save-error continue --out here", "ulimit -f 16;");
+  EXPECT_EQ(failed.code, 1) << failed.out;
+  EXPECT_THAT(failed.out, testing::HasSubstr("continue with --resume --out here"));
+  EXPECT_EQ(read_metrics(directory_ / "here/metrics.jsonl").size(), 3u);
+  const Result resumed = run("train --resume --out here");
+  EXPECT_EQ(resumed.code, 0) << resumed.out;
+  EXPECT_EQ(newest("here").params, newest("whole").params);
+  EXPECT_FALSE(read_metrics(directory_ / "here/metrics.jsonl").back().contains(kNeverSaved));
+}
+
 // Lines that could not be written go in with the next one.
 TEST_F(Trust, MetricsAreCaughtUpWith) {
   fs::create_directories(directory_ / "here/metrics.jsonl");

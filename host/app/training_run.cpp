@@ -200,6 +200,7 @@ bool TrainingRun::try_to_write(const std::function<void()>& files) {
 }
 
 void TrainingRun::save() {
+  tried_to_save_ = true;
   directory_.save(checkpoint());
   saved_step_ = trainer_.step();
 }
@@ -279,6 +280,7 @@ void TrainingRun::end_epoch() {
   }
   if (const auto signs = warnings(means); !signs.empty()) line["warnings"] = signs;
   line["seconds"] = seconds();
+  if (tried_to_save_ && saved_step_ < 0) line[kNeverSaved] = true;
   unsaved_lines_.push_back(std::move(line));
   try_to_write([&] { append_lines(); });
   if (last) draw_samples();  // the last checkpoint says that all is done

@@ -84,6 +84,7 @@ class TrainingRun {
   std::int64_t session_first_step_ = 0;
   bool goes_on_without_saving_;
   std::int64_t saved_step_ = -1;           // of the newest checkpoint
+  bool tried_to_save_ = false;             // in this session
   std::set<std::string> said_;             // warnings
   std::deque<MetricsLine> unsaved_lines_;  // of metrics.jsonl, oldest first
 };

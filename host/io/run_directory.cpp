@@ -223,6 +223,7 @@ void RunDirectory::require_never_saved() const {
   // An epoch's line comes before its checkpoint, and after all that were due earlier.
   const auto train = config().train;
   for (const MetricsLine& line : read_metrics(metrics(), [](const std::string&) {})) {
+    if (line.contains(kNeverSaved)) continue;
     const auto epoch = line.value("epoch", std::uint64_t(0));
     const auto found = line.find("step");
     const auto step = found != line.end() && found->is_number_unsigned()
