@@ -125,6 +125,17 @@ TEST_F(RunDirectoryTest, AFileInItsPlaceIsNamed) {
   }
 }
 
+TEST_F(RunDirectoryTest, AFileInPlaceOfItsCheckpointsIsRefusedAtTheStart) {
+  fs::create_directories(path_);
+  std::ofstream(path_ / "checkpoints") << "mine";
+  EXPECT_THAT(error_of_lock(run_), HasSubstr("checkpoints exists and is no directory"));
+  EXPECT_THROW(run_.create({}), ConfigError);
+  EXPECT_THROW(run_.begin_search(/*is_known=*/false), ConfigError);
+  EXPECT_EQ(read_file(path_ / "checkpoints", 10), "mine");
+  EXPECT_FALSE(run_.holds_run());
+  EXPECT_FALSE(fs::exists(path_ / "lock"));
+}
+
 // Without a config they are no run's, and a new one would remove or replace them.
 TEST_F(RunDirectoryTest, ANewRunLeavesTheFilesOfAnotherAlone) {
   for (const char* name : {"checkpoints/step-00000001.safetensors", "checkpoints/best.safetensors",

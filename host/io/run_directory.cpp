@@ -39,6 +39,10 @@ void RunDirectory::lock() {
   if (lock_) return;
   make_directories(path_);
   require_no_link(checkpoints());
+  if (fs::exists(checkpoints()) && !fs::is_directory(checkpoints())) {
+    throw ConfigError(
+        fmt::format("{} exists and is no directory: choose another --out", checkpoints().string()));
+  }
   std::string holder;
   lock_ = FileLock::take(path_ / "lock", holder);
   if (!lock_) {
