@@ -166,10 +166,19 @@ TEST_F(RunDirectoryTest, ADamagedLaterCheckpointDoesNotCount) {
   fs::resize_file(path_ / "checkpoints/step-00000020.safetensors", 100);
   EXPECT_EQ(newest_step(), 10);
   EXPECT_THAT(warnings_, AllOf(HasSubstr("step-00000020"), HasSubstr("passed over")));
+  EXPECT_THAT(warnings_, HasSubstr("for the checkpoint before it"));
   for (std::int64_t step : {11, 12}) run_.save(at_step(step));
   EXPECT_THAT(files(),
               UnorderedElementsAre("latest", "step-00000011.safetensors",
                                    "step-00000012.safetensors", "step-00000020.safetensors"));
+}
+
+TEST_F(RunDirectoryTest, ADamagedOldestCheckpointHasNoneBeforeIt) {
+  run_.save(at_step(10));
+  fs::resize_file(path_ / "checkpoints/step-00000010.safetensors", 100);
+  EXPECT_FALSE(run_.newest([&](const std::string& line) { warnings_ += line; }));
+  EXPECT_THAT(warnings_,
+              AllOf(HasSubstr("there is none before it"), testing::Not(HasSubstr("passed over"))));
 }
 
 TEST_F(RunDirectoryTest, AHugeFileIsNamedAndPassedOver) {

@@ -201,11 +201,15 @@ std::vector<fs::path> RunDirectory::steps() const {
 
 std::optional<Checkpoint> RunDirectory::newest(
     const std::function<void(const std::string&)>& warn) const {
-  for (const StepFile& file : step_files()) {
+  const std::vector<StepFile> files = step_files();
+  for (const StepFile& file : files) {
     try {
       return load_checkpoint(file.path);
     } catch (const DataError& error) {
-      warn(fmt::format("{}: passed over for the checkpoint before it", error.what()));
+      const bool oldest = file.step == files.back().step;
+      warn(fmt::format(
+          "{}: {}", error.what(),
+          oldest ? "there is none before it" : "passed over for the checkpoint before it"));
     }
   }
   return std::nullopt;
