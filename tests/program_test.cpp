@@ -344,7 +344,9 @@ TEST_F(Program, TheDemoTouchesNothingButItsOwnFiles) {
   EXPECT_EQ(result.code, 2) << result.out;
   EXPECT_TRUE(fs::exists(directory_ / "mine/thesis.txt"));
   ASSERT_EQ(run("train " + small_ + "--set train.epochs=1 --out other").code, 0);
+  fs::remove(directory_ / "other/lock");
   EXPECT_EQ(run("demo --out other").code, 2);
+  EXPECT_FALSE(fs::exists(directory_ / "other/lock"));
   EXPECT_NO_THROW(newest("other"));
 }
 

@@ -146,6 +146,7 @@ void RunDirectory::clear(const Config& config) {
     throw ConfigError(
         fmt::format("{} exists and holds no run: choose another --out", path_.string()));
   }
+  require_same(config);  // before a lock is left in another's run
   lock();
   require_same(config);
   for (const StepFile& file : step_files()) fs::remove(file.path);
