@@ -108,7 +108,11 @@ TEST_F(RunDirectoryTest, RemovesWhatAKilledRunWasWritingAndNothingThatLooksLikeI
                                          "checkpoints/step-1.safetensors.17-0.tmp"};
   put(stale);
   put(mine);
-  run_.create({});
+  { RunDirectory(path_).lock(); }
+  for (const std::string& name : stale)
+    EXPECT_TRUE(fs::exists(path_ / name)) << name << ", where there is no run";
+  { RunDirectory(path_).create({}); }
+  run_.lock();
   run_.save(at_step(10));
   run_.save_best(at_step(10));
   for (const std::string& name : stale) EXPECT_FALSE(fs::exists(path_ / name)) << name;

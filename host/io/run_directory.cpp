@@ -49,7 +49,8 @@ void RunDirectory::lock() {
     throw ConfigError(fmt::format("{} is in use by {}: wait for its end, or choose another --out",
                                   path_.string(), holder));
   }
-  remove_temporaries();
+  // Elsewhere such a name is somebody else's.
+  if (holds_run() || fs::exists(search_options())) remove_temporaries();
 }
 
 // Where nobody has a lock yet, none is left among files of somebody else's; where there is one, its
