@@ -23,6 +23,7 @@ TEST_F(Program, DataNamesWhatIsNotThere) {
   const Result empty = run("data fashion-mnist --from . --to here");
   EXPECT_EQ(empty.code, 1);
   EXPECT_NE(empty.out.find("has no train-images-idx3-ubyte"), std::string::npos) << empty.out;
+  EXPECT_FALSE(fs::exists(directory_ / "here")) << "nor is an empty folder left";
   const Result nowhere = run("data mnist --from nowhere --to here");
   EXPECT_EQ(nowhere.code, 2);
   EXPECT_NE(nowhere.out.find("--from nowhere: there is no such folder"), std::string::npos)

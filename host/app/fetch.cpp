@@ -343,24 +343,34 @@ Fetched fetch_file(const PublicData& data, const PublicFile& file, const FetchOp
   return Fetched::all;
 }
 
-// An empty folder of the set's name is not left behind.
-struct RemovedIfEmpty {
-  fs::path folder;
+// An empty folder of the set's name is not left behind, nor those above it that were made for it.
+class RemovedIfEmpty {
+ public:
+  explicit RemovedIfEmpty(const fs::path& folder) : folder_(folder), topmost_(folder) {  // not made
+    std::error_code ignored;
+    while (!topmost_.parent_path().empty() && !fs::exists(topmost_.parent_path(), ignored))
+      topmost_ = topmost_.parent_path();
+  }
+  RemovedIfEmpty(const RemovedIfEmpty&) = delete;
+  RemovedIfEmpty& operator=(const RemovedIfEmpty&) = delete;
   ~RemovedIfEmpty() {
     std::error_code ignored;
-    fs::remove(folder, ignored);
+    for (fs::path at = folder_; fs::remove(at, ignored) && at != topmost_;) at = at.parent_path();
   }
+
+ private:
+  fs::path folder_, topmost_;
 };
 
 }  // namespace
 
 Fetched fetch(const PublicData& data, const FetchOptions& options) {
+  const RemovedIfEmpty folder(options.to / data.set);
   std::error_code error;
   fs::create_directories(options.to / data.set, error);
   if (error)
     throw Error(fmt::format("cannot make the directory {}: {}", (options.to / data.set).string(),
                             error.message()));
-  const RemovedIfEmpty folder{options.to / data.set};
   curl_global_init(CURL_GLOBAL_DEFAULT);
   for (const PublicFile& file : data.files) {
     if (options.stop() || fetch_file(data, file, options) == Fetched::stopped)
