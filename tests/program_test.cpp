@@ -162,6 +162,14 @@ TEST_F(Program, AClosedTerminalStopsARunWithItsStateSaved) {
   fs::remove_all(directory_ / "here");
   const Result kept = run(train + "--set train.epochs=3 --out here " + hang_up, "trap '' HUP;");
   EXPECT_EQ(kept.code, 0) << "nohup: " << kept.out;
+  fs::remove_all(directory_ / "here");
+  // A shell that runs a script has its background ignore the Ctrl-C that ends the script.
+  const Result background =
+      run(train +
+          "--set train.epochs=100000 --out here & pid=$!; while [ ! -e here/checkpoints/latest ]; "
+          "do sleep 0.01; done; kill -INT $pid; sleep 0.5; kill -0 $pid || exit 99; kill -TERM "
+          "$pid; wait $pid; exit $?; #");
+  EXPECT_EQ(background.code, 3) << background.out;
 }
 
 // It has nothing left to do, so it needs no data, and shows what it ended with.
@@ -184,7 +192,7 @@ TEST_F(Program, TheCommandPrintedAtAStopWorks) {
   const Result stopped =
       run("train " + kOwnFiles +
           "--data data --out 'my run' --set train.epochs=100000 & pid=$!; while [ ! -e 'my "
-          "run/checkpoints/latest' ]; do sleep 0.01; done; kill -INT $pid; wait $pid; exit $?; #");
+          "run/checkpoints/latest' ]; do sleep 0.01; done; kill -TERM $pid; wait $pid; exit $?; #");
   ASSERT_EQ(stopped.code, 3) << stopped.out;
   const std::string command = "sfnn train --resume --out 'my run' --data data";
   ASSERT_NE(stopped.out.find("continue with: " + command), std::string::npos) << stopped.out;

@@ -362,10 +362,10 @@ TEST_F(Trust, TheSecondSignalEndsTheProgramAtOnce) {
   const Result result =
       run("train " + options +
           "--out here & pid=$!; while [ ! -s here/sessions.jsonl ]; do sleep 0.01; done; sleep "
-          "0.3; kill -INT $pid; sleep 0.5; kill -0 $pid || exit 99; begin=$(date +%s%N); "
-          "(while kill -INT $pid; do sleep 0.2; done) 2>/dev/null & wait $pid; code=$?; "
+          "0.3; kill -TERM $pid; sleep 0.5; kill -0 $pid || exit 99; begin=$(date +%s%N); "
+          "(while kill -TERM $pid; do sleep 0.2; done) 2>/dev/null & wait $pid; code=$?; "
           "end=$(date +%s%N); echo took $(((end - begin) / 1000000)); exit $code; #");
-  EXPECT_EQ(result.code, 130) << result.out;
+  EXPECT_EQ(result.code, 143) << result.out;
   const std::size_t took = result.out.find("took ");
   ASSERT_NE(took, std::string::npos) << result.out;
   // A step of this size takes half a minute and more; a loaded machine needs some seconds to take

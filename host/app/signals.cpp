@@ -17,12 +17,18 @@ void on_signal(int signal) {
 // A terminal that is closed often sends it twice, by the kernel and by the shell.
 void on_hang_up(int) { stop = true; }
 
+// What the caller has ignored, nohup a hang-up and a script the Ctrl-C for its background, stays
+// so.
+void handle(int signal, void (*handler)(int)) {
+  if (std::signal(signal, handler) == SIG_IGN) std::signal(signal, SIG_IGN);
+}
+
 }  // namespace
 
 void catch_stop_signals() {
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
-  if (std::signal(SIGHUP, on_hang_up) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);  // under nohup
+  handle(SIGINT, on_signal);
+  handle(SIGTERM, on_signal);
+  handle(SIGHUP, on_hang_up);
 }
 
 bool stop_requested() { return stop.load(std::memory_order_relaxed); }

@@ -31,7 +31,8 @@ def shape(line):
 def run(commands, folder, environment, stop_when=None):
     """What the commands print. With stop_when, Ctrl-C is pressed as soon as a line begins so."""
     process = subprocess.Popen(["bash", "-ec", commands], cwd=folder, env=environment, text=True, start_new_session=True,
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # also in the background
     lines = []
     for line in process.stdout:
         lines.append(line)

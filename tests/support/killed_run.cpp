@@ -108,6 +108,7 @@ Child::Child(const std::vector<std::string>& command, const fs::path& log) {
     const int fd = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
     ::dup2(fd, STDOUT_FILENO);
     ::dup2(fd, STDERR_FILENO);
+    std::signal(SIGINT, SIG_DFL);  // ignored in the background of a script, and then by the child
     ::execv(arguments[0], arguments.data());
     ::_exit(127);
   }
