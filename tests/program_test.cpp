@@ -458,6 +458,13 @@ TEST_F(Program, BadInputGetsOneSentenceAndItsExitCode) {
            {"sample bad.toml --out s.jpg", 2, "must end in .png"},
            {"sample bad.toml --rows 0", 2, "--rows"},
            {"train --set weight_decay_of_all=1", 2, "sfnn train --help lists them"},
+           {"train --search-lr ''", 2, "--search-lr: is empty"},
+           {"train --config ''", 2, "--config: is empty"},
+           {"train --init-from ''", 2, "--init-from: is empty"},
+           {"train --out ''", 2, "--out: is empty"},
+           {"eval bad.toml --curve ''", 2, "--curve: is empty"},
+           {"report bad.toml --out ''", 2, "--out: is empty"},
+           {"estimators bad.toml --plot ''", 2, "--plot: is empty"},
            {"fly", 2, "unknown command 'fly'"},
            {"--fly", 2, "--fly"},
            {"devices fly", 2, "fly"}}) {

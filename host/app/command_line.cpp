@@ -54,6 +54,12 @@ CLI::Validator from_to(std::int64_t low, std::int64_t high) {
   return CLI::Range(low, high).description("");
 }
 
+CLI::Validator not_empty() {
+  return CLI::Validator(
+      [](const std::string& text) { return std::string(text.empty() ? "is empty" : ""); },
+      /*validator_desc=*/"");
+}
+
 CLI::Validator existing_path() {
   return CLI::Validator(
       [](const std::string& path) {

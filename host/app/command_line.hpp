@@ -14,6 +14,7 @@ void add_machine_options(CLI::App&, MachineOptions&);
 void add_settings(CLI::App&, std::vector<std::string>& settings);
 void add_run(CLI::App&, std::string& run, bool& best);
 CLI::Validator from_to(std::int64_t low, std::int64_t high);  // one that leaves the help alone
+CLI::Validator not_empty();      // a variable that a script forgot to set is not a wish
 CLI::Validator existing_path();  // else exit code 2: what is missing was named on the command line
 // Throws ConfigError, before anything is computed, where a file that is to be written has another
 // ending, which may be a run's own file, or is nothing that can be written. Pipes need no ending.

@@ -57,9 +57,11 @@ void add_data_command(CLI::App& app, int& code) {
   for (const PublicData& data : public_data()) sets.push_back(data.set);
   sub->add_option("set", command->set, "Which one")->required()->check(CLI::IsMember(sets));
   sub->add_option("--from", command->from,
-                  "A folder or a URL that has the files, plain or .gz, in place of the mirrors");
+                  "A folder or a URL that has the files, plain or .gz, in place of the mirrors")
+      ->check(not_empty());
   sub->add_option("--to", command->to,
-                  "Where its folder goes (else ~/.cache/sfnn, where train looks)");
+                  "Where its folder goes (else ~/.cache/sfnn, where train looks)")
+      ->check(not_empty());
   sub->footer("A transfer that was interrupted goes on where it broke off.\n\n" +
               examples("  sfnn data mnist\n  sfnn data fashion-mnist --to ~/data\n"
                        "  sfnn data mnist --from /media/usb/mnist"));

@@ -64,7 +64,9 @@ void add_demo_command(CLI::App& app, int& code) {
   CLI::App* sub =
       app.add_subcommand("demo", "Train on the built-in glyphs for a minute and draw completions");
   add_machine_options(*sub, command->machine);
-  sub->add_option("--out", command->out, "Run directory, made anew")->capture_default_str();
+  sub->add_option("--out", command->out, "Run directory, made anew")
+      ->check(not_empty())
+      ->capture_default_str();
   sub->add_flag("--quiet", command->quiet, "Print the last line only");
   sub->footer(examples("  sfnn demo\n  sfnn demo --out /tmp/demo --device cpu"));
   sub->callback([command, &code] { code = run_demo(*command); });

@@ -193,10 +193,12 @@ void add_estimators_command(CLI::App& app, int& code) {
       ->check(some);
   sub->add_option("--sweep-c", command->sweep_c,
                   "Instead: the norm of G5's draws for the first layer, for these values of c M")
-      ->type_name("LOW:HIGH:STEP");
+      ->type_name("LOW:HIGH:STEP")
+      ->check(not_empty());
   sub->add_option("--out", command->out,
-                  "Write the figures to this JSONL file, a JSON object a line");
-  sub->add_option("--plot", command->plot, "Write charts to this SVG file");
+                  "Write the figures to this JSONL file, a JSON object a line")
+      ->check(not_empty());
+  sub->add_option("--plot", command->plot, "Write charts to this SVG file")->check(not_empty());
   sub->footer(
       examples("  sfnn estimators runs/first --plot estimators.svg\n"
                "  sfnn estimators runs/first --particles 100 --reference 10000 --out e.jsonl\n"

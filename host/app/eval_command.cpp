@@ -55,7 +55,8 @@ void add_eval_command(CLI::App& app, int& code) {
   add_machine_options(*sub, command->machine);
   add_settings(*sub, command->settings);
   add_run(*sub, command->run, command->best);
-  sub->add_option("--curve", command->curve_file, "Write C_hat_1 .. C_hat_M to this CSV file");
+  sub->add_option("--curve", command->curve_file, "Write C_hat_1 .. C_hat_M to this CSV file")
+      ->check(not_empty());
   sub->footer(
       examples("  sfnn eval runs/first\n  sfnn eval runs/first --set eval.particles=1000 --curve "
                "curve.csv"));

@@ -152,7 +152,8 @@ void add_report_command(CLI::App& app, int& code) {
   sub->add_flag("--best", command->best,
                 "Measure the checkpoints of lowest validation NLL, not the newest; needs "
                 "data.valid");
-  sub->add_option("--out", command->out, "HTML file (else report.html in the first directory)");
+  sub->add_option("--out", command->out, "HTML file (else report.html in the first directory)")
+      ->check(not_empty());
   sub->footer(
       examples("  sfnn report runs/first\n"
                "  sfnn report runs/g1 runs/g3 runs/g5 --out estimators.html\n"

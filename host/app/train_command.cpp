@@ -264,18 +264,22 @@ void add_train_command(CLI::App& app, int& code) {
   CLI::App* sub = app.add_subcommand("train", "Train a network");
   add_machine_options(*sub, command->machine);
   add_settings(*sub, command->settings);
-  sub->add_option("--config", command->config_file, "TOML file; defaults < file < --set");
-  sub->add_option("--out", command->out, "Run directory (else a new one below runs/)");
+  sub->add_option("--config", command->config_file, "TOML file; defaults < file < --set")
+      ->check(not_empty());
+  sub->add_option("--out", command->out, "Run directory (else a new one below runs/)")
+      ->check(not_empty());
   sub->add_flag("--resume", command->resume,
                 "Go on from the newest checkpoint of --out; with --config or --set, begin where "
                 "there is none");
   sub->add_option("--init-from", command->init_from,
                   "A run or checkpoint whose weights to start from; a deterministic one starts a "
-                  "stochastic one, too");
+                  "stochastic one, too")
+      ->check(not_empty());
   sub->add_option("--search-lr", command->search_lr,
                   "Try the rates 1, 3 x 10^k of this range on the validation examples, then train "
                   "with the best")
-      ->type_name("LOW:HIGH");
+      ->type_name("LOW:HIGH")
+      ->check(not_empty());
   sub->add_option("--search-epochs", command->search_epochs,
                   "Epochs of each rate tried; 0: a fifth of train.epochs, at least 2")
       ->check(from_to(0, kMaxSearchEpochs))
@@ -286,7 +290,8 @@ void add_train_command(CLI::App& app, int& code) {
       ->check(CLI::IsMember({"stop", "continue"}))
       ->capture_default_str();
   sub->add_option("--profile-steps", command->machine.profile_steps,
-                  "Mark steps for a profiler: 100:110, the ten after the first hundred");
+                  "Mark steps for a profiler: 100:110, the ten after the first hundred")
+      ->check(not_empty());
   sub->add_flag("--dry-run", command->dry_run, "Print the network and the memory plan, and stop");
   sub->add_flag("--verbose", command->verbose,
                 "Say for each layer how its products are done, and with which instructions");
