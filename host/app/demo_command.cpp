@@ -61,8 +61,8 @@ int run_demo(const DemoCommand& command) {
 
 void add_demo_command(CLI::App& app, int& code) {
   const auto command = std::make_shared<DemoCommand>();
-  CLI::App* sub =
-      app.add_subcommand("demo", "Train on the built-in glyphs for a minute and draw completions");
+  CLI::App* sub = app.add_subcommand(
+      "demo", "Train on the built-in glyphs for half a minute and draw completions");
   add_machine_options(*sub, command->machine);
   sub->add_option("--out", command->out, "Run directory, made anew")
       ->check(not_empty())
