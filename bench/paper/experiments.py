@@ -19,6 +19,7 @@ class Table:
     valid: int  # examples set aside while the rate is chosen
     epochs: int
     short_epochs: int  # of the first round of the search, and of a quick run
+    seeds: int = 3  # runs of each row
     other_data: str = ""  # what the paper had in place of our data
     claims: tuple = ()  # of the paper: says, and the rows that are better and worse
 

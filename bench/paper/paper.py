@@ -36,6 +36,7 @@ class Running:
         command += ["--resume", "--threads", "1", "--device", "cpu", "--quiet"]
         self.out.mkdir(parents=True, exist_ok=True)
         self.log = open(self.out / "log.txt", "w")
+        self.done_before = self.share()
         self.process = subprocess.Popen(command, stdout=self.log, stderr=subprocess.STDOUT, cwd=ROOT)
 
     def share(self):
@@ -85,10 +86,13 @@ class Harness:
             else:
                 rate, wanted = Search(self.rates, experiment, self.results.tried(experiment)).outcome()
                 if rate is not None:
-                    seeds = range(1, self.options.seeds + 1)
+                    seeds = range(1, self._seeds(experiment) + 1)
                     wanted = [Job(experiment, rate, experiment.epochs, seed) for seed in seeds]
             jobs += [job for job in wanted if job.search or not self._is_known(job)]
         return sorted(jobs, key=lambda job: job.seed)
+
+    def _seeds(self, experiment):
+        return self.options.seeds or experiment.table.seeds
 
     def _is_known(self, job):
         return job.seed in [run["seed"] for run in self.results.of(job.experiment, job.rate)]
@@ -122,7 +126,7 @@ class Harness:
             self.given_up.append(job)
             return say(f"paper: {error}")
         self.results.add(job, line)
-        self.cost_done += job.cost
+        self.cost_done += job.cost * (1 - running.done_before)
         figures = {key: line[key] for key in line if key.startswith(("test_", "valid_"))}
         say(f"{job.name}: " + ", ".join(f"{key} {show_number(value)}" for key, value in figures.items()))
         if job.search:
@@ -137,12 +141,12 @@ class Harness:
             for experiment in self.experiments:
                 rate, _ = Search(self.rates, experiment, self.results.tried(experiment)).outcome()
                 if rate is None:
-                    cost += self.options.seeds * Job(experiment, experiment.start, experiment.epochs).cost
+                    cost += self._seeds(experiment) * Job(experiment, experiment.start, experiment.epochs).cost
         return cost
 
     def show(self):
-        done = self.cost_done + sum(running.job.cost * running.share() for running in self.running)
-        left = self.cost_left() - sum(running.job.cost * running.share() for running in self.running)
+        done = self.cost_done + sum(r.job.cost * (r.share() - r.done_before) for r in self.running)
+        left = self.cost_left() - sum(r.job.cost * r.share() for r in self.running)
         elapsed = time.monotonic() - self.started
         time_left = f"about {left * elapsed / done / 60:.0f} minutes left" if done > 0.2 else "time left unknown yet"
         parts = [f"{running.job.name} {100 * running.share():.0f} %" for running in self.running]
@@ -181,7 +185,7 @@ def chosen(experiments, only, quick):
 def parse(arguments):
     parser = argparse.ArgumentParser(prog="./run paper", description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a tenth of the epochs, one seed, no search")
-    parser.add_argument("--seeds", type=int, default=3, metavar="N", help="runs of each row (3)")
+    parser.add_argument("--seeds", type=int, metavar="N", help="runs of each row (3, of other choices 1)")
     parser.add_argument("--only", action="append", default=[], metavar="ROW", help="such as table1/g3-m20, or table1")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="runs at a time (one a core)")
     parser.add_argument("--experiments", type=pathlib.Path, default=HERE / "experiments.toml", metavar="FILE",
@@ -192,7 +196,7 @@ def parse(arguments):
     parser.add_argument("--sfnn", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
     parser.add_argument("--runs", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    if options.seeds < 1 or options.jobs < 1:
+    if (options.seeds is not None and options.seeds < 1) or options.jobs < 1:
         parser.error("--seeds and --jobs must be at least 1")
     if options.quick and options.results == HERE:
         options.results = options.runs / "quick"

@@ -60,6 +60,11 @@ class TheList(unittest.TestCase):
             self.assertIn(experiment.start, RATES)
 
 
+    def test_runs_three_seeds_of_the_papers_rows_and_one_of_other_choices(self):
+        for experiment in EXPERIMENTS:
+            self.assertEqual(experiment.table.seeds, 1 if experiment.of else 3)
+
+
 class TheSearch(unittest.TestCase):
     """On a made-up curve: the figure of a rate is how far its index is from the best one's."""
 
