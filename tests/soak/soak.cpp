@@ -15,6 +15,7 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <fstream>
 #include <functional>
 #include <random>
@@ -75,6 +76,7 @@ class Soak {
       Kind& next = *std::ranges::min_element(kinds_, {}, &Kind::seconds);
       run(next, seeds.word());
       if (memory_.from == 0 && seconds_since(begin) > seconds / 4) memory_.from = resident_bytes();
+      show(seconds - seconds_since(begin));
     }
     memory_.to = resident_bytes();
     print(seconds_since(begin) / 60, seed);
@@ -99,11 +101,22 @@ class Soak {
     kind.seconds += seconds_since(begin);
   }
 
+  // How far it is, every other second on a terminal and every five minutes elsewhere.
+  void show(double seconds_left) {
+    const bool terminal = ::isatty(STDERR_FILENO);
+    if (seconds_since(shown_) < (terminal ? 2 : 300)) return;
+    shown_ = Clock::now();
+    fmt::print(stderr, "soak: {} cases, {} kills, {:.0f} min left{}", cases(), tally_.kills.count,
+               std::ceil(std::max(0.0, seconds_left) / 60), terminal ? "\033[K\r" : "\n");
+  }
+
+  std::int64_t cases() const { return tally_.reference_cases + tally_.twins + tally_.killed_runs; }
+
   void print(double minutes, std::uint64_t seed) const {
     const auto megabytes = [](std::size_t bytes) { return double(bytes) / (1 << 20); };
     const Tally& t = tally_;
     fmt::print("soak: {:.1f} minutes, seed {}: {} cases, all as they should be\n", minutes, seed,
-               t.reference_cases + t.twins + t.killed_runs);
+               cases());
     fmt::print("  against the double reference: {} cases, {} steps, {} more too close to call\n",
                t.reference_cases, t.reference_steps, t.ties);
     fmt::print("  against an uninterrupted twin: {} cases in {} pieces\n", t.twins, t.restores);
@@ -127,6 +140,7 @@ class Soak {
   std::array<Kind, 3> kinds_;
   Tally tally_;
   Growth memory_, long_run_;
+  Clock::time_point shown_ = Clock::now();
 };
 
 int run_soak(int argc, char** argv) {
