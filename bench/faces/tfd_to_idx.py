@@ -7,7 +7,8 @@ takes the file that its owners give on request (MAT 5: images [n, 48, 48], labs_
 person or -1, folds [n, 5]) and writes images-idx3-ubyte.gz and subjects-idx1-int.gz: as in the paper, the images of
 labelled expression of those persons who have at least --least of them. Then, with as many persons held out as there:
 
-    sfnn train --config bench/paper/faces.toml --set data.set=faces/tfd --set data.test_subjects=31
+    ./run paper --only tfd                              the paper's table
+    ./run sfnn train --config bench/paper/tfd.toml      one network of it
 """
 
 import argparse

@@ -4,7 +4,8 @@ import math
 import re
 import statistics
 
-from experiments import HERE, Job, Search
+import figures
+from experiments import HERE, Job
 
 DOCUMENT = HERE.parent.parent / "docs" / "reproduction.md"
 NOT_YET = "not run yet"
@@ -14,12 +15,19 @@ def number(figure, value):
     return f"{100 * value:.2f} %" if figure.endswith("_error") else f"{value:.2f}"
 
 
+def margin(values):
+    """Two standard deviations, where there are several."""
+    return 2 * statistics.stdev(values) if len(values) > 1 else 0.0
+
+
 def with_margin(figure, values):
-    """The mean, and two standard deviations where there are several."""
     text = number(figure, statistics.fmean(values))
-    if len(values) > 1:
-        text += f" ± {number(figure, 2 * statistics.stdev(values))}"
-    return text
+    return f"{text} ± {number(figure, margin(values))}" if len(values) > 1 else text
+
+
+def as_printed(figure, values):
+    """The paper's own, with its digits."""
+    return " ± ".join(number(figure, value) if figure.endswith("_error") else str(value) for value in values)
 
 
 def ours(figure, runs):
@@ -52,17 +60,18 @@ def figures_table(table, experiments, results):
 def papers_table(table, experiments, results):
     """Our figures beside the paper's."""
     rows = rows_of(table, experiments)
-    figures = rows[0].table.figures
+    titles = rows[0].table.figures
     foreign = rows[0].table.other_data
-    header = ["row", *figures.values(), f"paper ({foreign})" if foreign else "paper", "seeds", "rate"]
+    header = ["row", *titles.values(), f"paper ({foreign})" if foreign else "paper", "seeds", "rate"]
     if not foreign:
         header.insert(-2, "as good")
     lines = []
     for experiment in rows:
         runs = results.of(experiment)
         (figure, paper), = experiment.paper.items()
-        printed = " ± ".join(number(figure, value) for value in paper)
-        line = [experiment.name, *(ours(f, runs) for f in figures), f"<sub>{printed}</sub>" if foreign else printed]
+        printed = as_printed(figure, paper)
+        line = [experiment.name, *(ours(f, runs) for f in titles),
+                f'<span style="color: grey">{printed}</span>' if foreign else printed]
         if not foreign:
             line.append("" if not runs else "yes" if is_reached(figure, runs, paper) else "**no**")
         lines.append([*line, *seeds_and_rate(runs)])
@@ -83,39 +92,45 @@ def choices_table(table, experiments, results):
 def claims_table(table, experiments, results):
     """What the paper says of the order of the rows, and whether our means agree."""
     rows = {experiment.key: experiment for experiment in rows_of(table, experiments)}
-    figure = next(iter(next(iter(rows.values())).table.figures))
+    shown = next(iter(rows.values())).table
+    figure = next(iter(shown.figures))
+    values = {key: [run[figure] for run in results.of(row)] for key, row in rows.items()}
 
     def mean(key):
-        runs = results.of(rows[key])
-        return statistics.fmean([run[figure] for run in runs]) if runs else math.nan
+        return statistics.fmean(values[key])
 
     lines = []
-    for claim in next(iter(rows.values())).table.claims:
-        better, worse = max(map(mean, claim["better"])), min(map(mean, claim["worse"]))
-        known = not any(math.isnan(mean(key)) for key in claim["better"] + claim["worse"])
-        verdict = NOT_YET if not known else "holds" if better <= worse else "**does not hold**"
-        lines.append([claim["says"], f"{number(figure, better)} against {number(figure, worse)}" if known else "", verdict])
-    return grid(["the paper says", "the worst of these, the best of those", "here"], lines)
+    for claim in shown.claims:
+        if not all(values[key] for key in claim["better"] + claim["worse"]):
+            lines.append([claim["says"], "", NOT_YET])
+            continue
+        better, worse = max(claim["better"], key=mean), min(claim["worse"], key=mean)
+        verdict = "holds" if mean(better) <= mean(worse) else "**does not hold**"
+        if abs(mean(better) - mean(worse)) <= margin(values[better]) + margin(values[worse]):
+            verdict += ", within the margins"
+        pair = " against ".join(f"{rows[key].name}: {number(figure, mean(key))}" for key in (better, worse))
+        lines.append([claim["says"], pair, verdict])
+    return grid(["the paper says", "its closest pair, here", "here"], lines)
 
 
-def search_table(table, experiments, results, rates):
+def search_table(table, experiments, results):
     """Every rate that was tried: the short runs, and below them the whole ones."""
     rows = rows_of(table, experiments)
     figure = rows[0].table.chosen_by
     lines = []
     for experiment in rows:
         tried = results.tried(experiment)
-        chosen, _ = Search(rates, experiment, tried).outcome()
+        chosen, _ = results.rate(experiment)
         for epochs in (experiment.table.short_epochs, experiment.epochs):
             if not any(key[1] == epochs for key in tried):
                 continue
             cells = []
-            for rate in rates:
+            for rate in results.rates:
                 value = tried.get((rate, epochs))
                 text = "" if value is None else "diverged" if math.isinf(value) else number(figure, value)
                 cells.append(f"**{text}**" if rate == chosen and epochs == experiment.epochs else text)
             lines.append([experiment.key, str(epochs), *cells])
-    return grid(["row", "epochs", *(f"{rate:g}" for rate in rates)], lines)
+    return grid(["row", "epochs", *(f"{rate:g}" for rate in results.rates)], lines)
 
 
 def commands(table, experiments, results):
@@ -125,8 +140,17 @@ def commands(table, experiments, results):
         runs = results.of(experiment)
         if runs:
             job = Job(experiment, runs[0]["learning_rate"], runs[0]["epochs"], runs[0]["seed"])
-            lines.append(f"# {experiment.id}: {experiment.name}\nsfnn train {job.arguments()}")
-    return "```sh\n" + "\n".join(lines) + "\n```" if lines else f"*{table}: {NOT_YET}*"
+            lines.append(f"# {experiment.id}: {experiment.name}\n./run sfnn train {job.arguments()} --device cpu")
+    return shell(lines) if lines else f"*{table}: {NOT_YET}*"
+
+
+def figure_commands(experiments, results):
+    """The line behind each picture, or behind the measurements that it is drawn from."""
+    return shell([figures.command(made, results.job(made.experiment(experiments), 1)) for made in figures.MADE])
+
+
+def shell(lines):
+    return "```sh\n" + "\n".join(lines) + "\n```"
 
 
 def theorem1():
@@ -152,18 +176,25 @@ def limit(p):
     return 0.5 * math.log(0.9 * p + 0.1 * (1 - p)) + 0.5 * math.log(0.1 * p + 0.9 * (1 - p))
 
 
-def text(rates, experiments, results):
+def text(experiments, results):
     """The whole document."""
-    parts = {"theorem1": theorem1()}
-    for table in dict.fromkeys(experiment.table.key for experiment in experiments):
-        parts[table] = figures_table(table, experiments, results)
-        parts[f"{table}-claims"] = claims_table(table, experiments, results)
-        parts[f"{table}-search"] = search_table(table, experiments, results, rates)
-        parts[f"{table}-commands"] = commands(table, experiments, results)
+    parts = {"theorem1": theorem1(), "figure-commands": figure_commands(experiments, results)}
+    for table in dict.fromkeys(experiment.table for experiment in experiments):
+        asked_for = table.on_request and not results.runs.get(table.key)
+        for part, make in PARTS.items():
+            parts[table.key + part] = "" if asked_for else make(table.key, experiments, results)
     document = (HERE / "reproduction.md.in").read_text()
     for name, part in parts.items():
         document = document.replace("{{" + name + "}}", part)
-    return re.sub(r"\{\{([\w.-]+): (.*)\}\}", picture, document)
+    document = re.sub(r"\{\{([\w.-]+): (.*)\}\}", picture, document)
+    return re.sub(r"\n{3,}", "\n\n", document)
+
+
+PARTS = {"": figures_table, "-claims": claims_table, "-search": search_table, "-commands": commands}
+
+
+def write(experiments, results):
+    DOCUMENT.write_text(text(experiments, results))
 
 
 def picture(match):

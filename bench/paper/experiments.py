@@ -1,6 +1,9 @@
 """What there is to run: the rows of experiments.toml, and the jobs that a row still needs, given what is known."""
 
 import dataclasses
+import functools
+import hashlib
+import json
 import math
 import pathlib
 import tomllib
@@ -21,6 +24,7 @@ class Table:
     short_epochs: int  # of the first round of the search, and of a quick run
     seeds: int = 3  # runs of each row
     other_data: str = ""  # what the paper had in place of our data
+    on_request: bool = False  # run only where it is asked for by name: not everyone has the data
     claims: tuple = ()  # of the paper: says, and the rows that are better and worse
 
 
@@ -41,8 +45,8 @@ class Experiment:
 
     @property
     def particles(self):
-        deterministic = self.settings.get("net.hidden") == "200d,200d"
-        return 1 if deterministic else self.settings.get("train.particles", 20)
+        units = self.settings.get("net.hidden", "200s").replace("+", ",").split(",")
+        return self.settings.get("train.particles", 20) if any(unit[-1] != "d" for unit in units) else 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,8 +66,15 @@ class Job:
 
     @property
     def directory(self):
+        """Where it runs, below the folder of all runs: another config runs elsewhere."""
         kind = "search" if self.search else f"seed{self.seed}"
-        return pathlib.Path(self.experiment.id) / f"{kind}-rate{self.rate:g}-epochs{self.epochs}"
+        return pathlib.Path(self.experiment.id) / f"{kind}-rate{self.rate:g}-{self.config_sha256[:8]}"
+
+    @functools.cached_property
+    def config_sha256(self):
+        """Of every value that sfnn is given, in the config file or over it: what makes two runs the same."""
+        values = config_values(self.experiment.table.config) | self.settings
+        return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
     @property
     def settings(self):
@@ -92,21 +103,28 @@ class Job:
         return self.epochs / self.experiment.table.epochs * (self.experiment.particles + 4)
 
 
+@functools.cache
+def config_values(name):
+    """A config beside this file, its keys as --set has them: train.epochs."""
+    with open(HERE / name, "rb") as file:
+        sections = tomllib.load(file)
+    return {f"{section}.{key}": value for section, values in sections.items() for key, value in values.items()}
+
+
 def load(path=HERE / "experiments.toml"):
-    """(rates, experiments), in the order of the file."""
+    """(rates, experiments), in the order of the file. A table may name another one whose rows it has as well."""
     with open(path, "rb") as file:
         content = tomllib.load(file)
     rates = content.pop("rates")
+    all_rows = {key: fields.pop("rows") for key, fields in content.items()}
     experiments = []
     for key, fields in content.items():
-        rows = fields.pop("rows")
         table = Table(key=key, claims=tuple(fields.pop("claims", ())), **fields)
-        for row, values in rows.items():
-            settings = values.pop("set")
-            if "of" in values:
-                values["of"] = next(e for e in experiments if e.id == values["of"])
-                settings = values["of"].settings | settings
-            values.setdefault("epochs", table.epochs)
+        rows = all_rows[key]
+        for row, values in (all_rows[rows] if isinstance(rows, str) else rows).items():
+            of = next((e for e in experiments if e.id == values.get("of")), None)
+            values = {"epochs": table.epochs, **values, "of": of}
+            settings = (of.settings if of else {}) | values.pop("set")
             experiments.append(Experiment(table=table, key=row, settings=settings, **values))
     return rates, experiments
 
@@ -114,43 +132,37 @@ def load(path=HERE / "experiments.toml"):
 class Search:
     """The learning rate of one experiment. Rates are on a grid, a figure belongs to each that has been tried.
 
-    Short runs first: from where the row says, on to both sides, until the best has a worse one on either side. Then
-    whole runs: the best of the short ones and the next lower rate, and on downwards while that is better, because a
-    longer run overfits sooner and never needed a higher rate.
+    From one rate on to both sides, until the best has a worse one on either side: with short runs from where the row
+    says, then with whole ones from the best of the short.
     """
 
     def __init__(self, rates, experiment, known):
         self.rates, self.experiment = rates, experiment
         self.known = known  # (rate, epochs) to the figure; inf: the run did not train
 
-    def figure(self, index, epochs):
+    def outcome(self):
+        """(rate, jobs): the rate chosen, or None and what must be run to know more; neither where no rate trains."""
+        best = self.rates.index(self.experiment.start)
+        for epochs in (self.experiment.table.short_epochs, self.experiment.epochs):
+            best, missing = self._climb(best, epochs)
+            if missing:
+                return None, [Job(self.experiment, self.rates[i], epochs, search=True) for i in missing]
+            if math.isinf(self._figure(best, epochs)):
+                return None, []
+        return self.rates[best], []
+
+    def _climb(self, start, epochs):
+        """(best, missing): the best so far, and what must be tried before it is known to be."""
+        tried = [i for i in range(len(self.rates)) if self._figure(i, epochs) is not None]
+        if start not in tried:
+            return start, [start]
+        best = min(tried, key=lambda i: self._figure(i, epochs))
+        beside = [i for i in (best - 1, best + 1) if 0 <= i < len(self.rates) and i not in tried]
+        return best, [i for i in beside if i < best or not self._diverges(i)]
+
+    def _figure(self, index, epochs):
         return self.known.get((self.rates[index], epochs))
 
-    def _short_best(self):
-        """(index, missing): the best so far, and what must be tried before it is the best."""
-        epochs = self.experiment.table.short_epochs
-        tried = [i for i in range(len(self.rates)) if self.figure(i, epochs) is not None]
-        if not tried:
-            return None, [self.rates.index(self.experiment.start)]
-        best = min(tried, key=lambda i: self.figure(i, epochs))
-        return best, [i for i in (best - 1, best + 1) if 0 <= i < len(self.rates) and i not in tried]
-
-    def outcome(self):
-        """(rate, jobs): the rate chosen, or None and what must be run to know more."""
-        epochs = self.experiment.epochs
-        best, missing = self._short_best()
-        if missing:
-            return None, [self._job(i, self.experiment.table.short_epochs) for i in missing]
-        while True:
-            below = max(0, best - 1)
-            missing = [i for i in {best, below} if self.figure(i, epochs) is None]
-            if missing:
-                return None, [self._job(i, epochs) for i in sorted(missing, reverse=True)]
-            if below == best or self.figure(below, epochs) >= self.figure(best, epochs):
-                if math.isinf(self.figure(best, epochs)):
-                    raise RuntimeError(f"{self.experiment.id}: no rate trains")
-                return self.rates[best], []
-            best = below
-
-    def _job(self, index, epochs):
-        return Job(self.experiment, self.rates[index], epochs, search=True)
+    def _diverges(self, index):
+        """Whether this rate or a lower one has, in runs of any length."""
+        return any(math.isinf(figure) and rate <= self.rates[index] for (rate, _), figure in self.known.items())

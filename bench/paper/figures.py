@@ -3,51 +3,72 @@ that alone.
 
     figures/curve-ROW.csv       C_hat_M against M, of table 1's G3 and G5 (Figure 1, right)
     figures/norms.jsonl         the norm of G5's gradient against c M (Figure 1, left)
+    figures/sources.json        the config_sha256 of the run that each was measured on
     docs/reproduction/*.svg     the two halves of Figure 1
     docs/reproduction/*.png     samples (Figure 2)
 """
 
 import csv
+import dataclasses
+import json
+import pathlib
+import shlex
 import subprocess
 
-from experiments import HERE, ROOT, Job
+from experiments import HERE, ROOT
 from results import read_lines
 
 MEASURED, PICTURES = HERE / "figures", ROOT / "docs" / "reproduction"
+SOURCES = MEASURED / "sources.json"
 CURVES = {"g3-m20": "G3", "g5-m20": "G5"}
-SAMPLES = {"g3-m20": 10, "g5-m20": 10, "a": 1}  # rows of table 1 to samples per example
-NORM_EPOCHS, STEPS_AN_EPOCH = (1, 7, 50), 600
+NORM_EPOCHS = (1, 7, 50)
 BLUE, ORANGE, GREY = "#2166ac", "#d6604d", "#666666"
 
 
+@dataclasses.dataclass(frozen=True)
+class Made:
+    """A file that sfnn makes of the first seed of a row."""
+
+    path: pathlib.Path
+    row: str
+    arguments: str  # of sfnn: {run} is the run's directory
+
+    def experiment(self, experiments):
+        return next(e for e in experiments if e.id == self.row)
+
+
+MADE = [
+    *(Made(MEASURED / f"curve-{row}.csv", f"table1/{row}", "eval {run} --curve") for row in CURVES),
+    Made(MEASURED / "norms.jsonl", "table2/g5-m20",
+         "estimators {run}/checkpoints/step-00000600.safetensors {run}/checkpoints/step-00004200.safetensors "
+         "{run}/checkpoints/step-00030000.safetensors --sweep-c 0:2:0.1 --out"),
+    Made(PICTURES / "samples-g3-m20.png", "table1/g3-m20", "sample {run} --samples 10 --out"),
+    Made(PICTURES / "samples-g5-m20.png", "table1/g5-m20", "sample {run} --samples 10 --out"),
+    Made(PICTURES / "samples-a.png", "table1/a", "sample {run} --samples 1 --out"),
+]
+
+
+def command(made, job, sfnn="./run sfnn", runs="build/paper"):
+    """As one would type it at the root of the repository."""
+    run = f"{runs}/{job.directory}" if job else "RUN"
+    return f"{sfnn} {made.arguments.format(run=run)} {made.path.relative_to(ROOT)}"
+
+
 def measure(sfnn, runs, experiments, results):
-    """Whatever is missing and whose run is there: the first seed of a row, in the folder of its job."""
-    MEASURED.mkdir(exist_ok=True)
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    table1 = {experiment.key: experiment for experiment in experiments if experiment.table.key == "table1"}
-    for row in CURVES:
-        path = MEASURED / f"curve-{row}.csv"
-        if (run := run_of(runs, table1[row], results)) and not path.exists():
-            subprocess.run([sfnn, "eval", run, "--curve", path], check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
-    path, g5 = MEASURED / "norms.jsonl", next(e for e in experiments if e.id == "table2/g5-m20")
-    if (run := run_of(runs, g5, results)) and not path.exists():
-        checkpoints = [run / "checkpoints" / f"step-{STEPS_AN_EPOCH * epoch:08}.safetensors" for epoch in NORM_EPOCHS]
-        subprocess.run([sfnn, "estimators", *checkpoints, "--sweep-c", "0:2:0.1", "--out", path], check=True, cwd=ROOT,
+    """Whatever was not made of the run that is its row's first today, and whose run is on this machine."""
+    for folder in (MEASURED, PICTURES):
+        folder.mkdir(parents=True, exist_ok=True)
+    sources = json.loads(SOURCES.read_text()) if SOURCES.exists() else {}
+    for made in MADE:
+        job = results.job(made.experiment(experiments), 1)
+        is_there = job is not None and (runs / job.directory / "checkpoints" / "latest").exists()
+        if not is_there or (made.path.exists() and sources.get(made.path.name) == job.config_sha256):
+            continue
+        made.path.unlink(missing_ok=True)
+        subprocess.run(shlex.split(command(made, job, shlex.quote(str(sfnn)), shlex.quote(str(runs)))), check=True, cwd=ROOT,
                        stdout=subprocess.DEVNULL)
-    for row, samples in SAMPLES.items():
-        path = PICTURES / f"samples-{row}.png"
-        if (run := run_of(runs, table1[row], results)) and not path.exists():
-            subprocess.run([sfnn, "sample", run, "--samples", str(samples), "--out", path], check=True, cwd=ROOT,
-                           stdout=subprocess.DEVNULL)
-
-
-def run_of(runs, experiment, results):
-    """The run directory of its first seed, where it is on this machine."""
-    for line in results.of(experiment):
-        folder = runs / Job(experiment, line["learning_rate"], line["epochs"], line["seed"]).directory
-        if folder.exists():
-            return folder
-    return None
+        sources[made.path.name] = job.config_sha256
+        SOURCES.write_text(json.dumps(sources, indent=2) + "\n")
 
 
 def draw():

@@ -1,16 +1,8 @@
 #!/usr/bin/env python3
-"""Runs the experiments of the paper: what is missing of them, as many at a time as there are cores.
-
-    ./run paper                          the learning rates, then a run of each row and seed, then the document
-    ./run paper --quick                  all rows in a tenth of the epochs, one seed, at the rates where searches begin
-    ./run paper --only table1/g3-m20     that row; may be repeated; a prefix such as table1 stands for its rows
-
-Results are JSON lines below bench/paper/results, those of the searches below bench/paper/search. A run that was killed
-goes on from its checkpoint, and one that is in the results is not run again.
-"""
+"""Runs the experiments of the paper: what is missing of them, as many at a time as there are cores."""
 
 import argparse
-import hashlib
+import ctypes
 import os
 import pathlib
 import shutil
@@ -21,81 +13,98 @@ import time
 
 import document
 import figures
-from experiments import HERE, ROOT, Job, Search, load
+from experiments import HERE, ROOT, Job, load
 from results import Results, read_lines
 
-FAILED, HOPELESS = 1, "train.learning_rate"  # how sfnn ends, and what it names, where a rate does not train
+EPILOG = """
+First the learning rates, by runs with validation examples, then a run of each row and seed: hours in all, a quarter of
+an hour with --quick. Stop it as you like: the same command goes on where it was.
+
+  ./run paper                          all of it, and docs/reproduction.md
+  ./run paper --quick                  all rows in a tenth of the epochs, at the rates where searches begin
+  ./run paper --only table1/g3-m20     that row; may be repeated; table1 stands for all of its rows
+  ./run paper --only tfd               the paper's own faces, for those who have them (bench/faces/tfd_to_idx.py)
+
+Data sets are looked for as sfnn train does: `./run sfnn train --help`. Results are JSON lines, below
+bench/paper/results those of runs and below bench/paper/search those of searches; of --quick below build/paper/quick.
+The document is written from those of bench/paper alone."""
+
+FAILED, BAD_INPUT = 1, 2  # how sfnn ends
+HOPELESS, BUSY = "train.learning_rate", "is in use by"  # what it says where a rate does not train, or it must wait
+PR_SET_PDEATHSIG = 1
+
+
+def end_with_parent():
+    """However the harness ends, its runs save and end as well: the next one must find them free."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 class Running:
-    """A job and its process."""
+    """A job and its process, in a group of its own: a Ctrl-C is for the harness, which stops each run once."""
 
     def __init__(self, job, sfnn, folder):
         self.job, self.out = job, folder / job.directory
         command = [sfnn, "train", *job.arguments().split(), "--out", self.out]
         command += ["--resume", "--threads", "1", "--device", "cpu", "--quiet"]
         self.out.mkdir(parents=True, exist_ok=True)
-        self.log = open(self.out / "log.txt", "w")
         self.done_before = self.share()
-        self.process = subprocess.Popen(command, stdout=self.log, stderr=subprocess.STDOUT, cwd=ROOT)
+        self.log = open(self.out / "log.txt", "w")
+        self.process = subprocess.Popen(command, stdout=self.log, stderr=subprocess.STDOUT, cwd=ROOT,
+                                        process_group=0, preexec_fn=end_with_parent)
 
     def share(self):
         """The part of the job that is done, 0 to 1."""
         lines = read_lines(self.out / "metrics.jsonl")
         return lines[-1]["epoch"] / self.job.epochs if lines else 0.0
 
+    def outcome(self):
+        """(exit code, what it said)"""
+        self.log.close()
+        return self.process.returncode, (self.out / "log.txt").read_text().strip()
+
     def line(self):
         """What goes into the results. A search's run that did not train has null for its figure."""
         job, table = self.job, self.job.experiment.table
-        code = self.process.returncode
-        self.log.close()
-        message = (self.out / "log.txt").read_text().strip()
-        if code != 0 and not (job.search and code == FAILED and HOPELESS in message):
-            raise RuntimeError(f"{job.name}: sfnn ended with {code}: {message}")
-        config = (self.out / "config.toml").read_bytes()
+        trained = self.process.returncode == 0
+        session = read_lines(self.out / "sessions.jsonl")[-1]
+        last = read_lines(self.out / "metrics.jsonl")[-1] if trained else {}
         line = {
             "experiment": job.experiment.id,
             "seed": job.seed,
             "learning_rate": job.rate,
             "epochs": job.epochs,
-            "config_sha256": hashlib.sha256(config).hexdigest(),
+            "config_sha256": job.config_sha256,
         }
-        figures = [table.chosen_by] if job.search else table.figures
-        last = read_lines(self.out / "metrics.jsonl")[-1] if code == 0 else {}
-        for figure in figures:
+        for figure in [table.chosen_by] if job.search else table.figures:
             line[figure] = last.get(figure)
-        if code == 0:
+        if trained:
             line["seconds"] = round(last["seconds"], 1)
-        return line
+        return line | {"version": session["version"], "device": session["device"]}
 
 
 class Harness:
-    """Knows what is missing and runs it, `slots` jobs at a time."""
+    """Knows what is missing and runs it, `jobs` at a time."""
 
-    def __init__(self, options, rates, experiments, results):
-        self.options, self.rates, self.experiments, self.results = options, rates, experiments, results
+    def __init__(self, options, experiments, results, publish):
+        self.options, self.experiments, self.results, self.publish = options, experiments, results, publish
         self.running, self.given_up = [], []
         self.started, self.cost_done = time.monotonic(), 0.0
 
     def missing(self):
-        """The jobs that can be run now, the most wanted first: every row has its first seed before any its second."""
+        """The jobs that can be run now, the most wanted first: the paper's rows before other choices, and every row has
+        its first seed before any its second."""
         jobs = []
         for experiment in self.experiments:
-            if self.options.quick:
-                wanted = [Job(experiment, experiment.start, experiment.table.short_epochs)]
-            else:
-                rate, wanted = Search(self.rates, experiment, self.results.tried(experiment)).outcome()
-                if rate is not None:
-                    seeds = range(1, self._seeds(experiment) + 1)
-                    wanted = [Job(experiment, rate, experiment.epochs, seed) for seed in seeds]
-            jobs += [job for job in wanted if job.search or not self._is_known(job)]
-        return sorted(jobs, key=lambda job: job.seed)
+            rate, searching = self.results.rate(experiment)
+            jobs += searching if rate is None else self.missing_runs(experiment)
+        return sorted(jobs, key=lambda job: (job.experiment.of is not None, job.seed))
 
-    def _seeds(self, experiment):
-        return self.options.seeds or experiment.table.seeds
+    def missing_runs(self, experiment):
+        known = [run["seed"] for run in self.results.of(experiment)]
+        return [self.results.job(experiment, seed) for seed in self.seeds(experiment) if seed not in known]
 
-    def _is_known(self, job):
-        return job.seed in [run["seed"] for run in self.results.of(job.experiment, job.rate)]
+    def seeds(self, experiment):
+        return range(1, 1 + (1 if self.options.quick else self.options.seeds or experiment.table.seeds))
 
     def run(self):
         while True:
@@ -120,28 +129,30 @@ class Harness:
 
     def take(self, running):
         job = running.job
-        try:
-            line = running.line()
-        except RuntimeError as error:
+        code, message = running.outcome()
+        if code == BAD_INPUT and BUSY in message:
+            return time.sleep(1)  # it is still missing, and so tried again
+        if code == BAD_INPUT:
+            stop_with(message)  # such as a data set that is not there: the others would end in the same way
+        if code != 0 and not (job.search and code == FAILED and HOPELESS in message):
             self.given_up.append(job)
-            return say(f"paper: {error}")
+            return say(f"paper: {job.name}: sfnn ended with {code}: {message}")
+        line = running.line()
         self.results.add(job, line)
+        self.publish()
         self.cost_done += job.cost * (1 - running.done_before)
-        figures = {key: line[key] for key in line if key.startswith(("test_", "valid_"))}
-        say(f"{job.name}: " + ", ".join(f"{key} {show_number(value)}" for key, value in figures.items()))
+        shown = {key: line[key] for key in line if key.startswith(("test_", "valid_"))}
+        say(f"{job.name}: " + ", ".join(f"{key} {show_number(value)}" for key, value in shown.items()))
         if job.search:
             shutil.rmtree(running.out)
 
     def cost_left(self):
         """Of what is known to be missing. A search that has not ended counts for its runs and those after it."""
-        cost = 0.0
-        for job in self.missing():
-            cost += job.cost
-        if not self.options.quick:
-            for experiment in self.experiments:
-                rate, _ = Search(self.rates, experiment, self.results.tried(experiment)).outcome()
-                if rate is None:
-                    cost += self._seeds(experiment) * Job(experiment, experiment.start, experiment.epochs).cost
+        cost = sum(job.cost for job in self.missing())
+        for experiment in self.experiments:
+            rate, _ = self.results.rate(experiment)
+            if rate is None:
+                cost += len(self.seeds(experiment)) * Job(experiment, experiment.start, experiment.epochs).cost
         return cost
 
     def show(self):
@@ -150,9 +161,7 @@ class Harness:
         elapsed = time.monotonic() - self.started
         time_left = f"about {left * elapsed / done / 60:.0f} minutes left" if done > 0.2 else "time left unknown yet"
         parts = [f"{running.job.name} {100 * running.share():.0f} %" for running in self.running]
-        end = "\r" if sys.stderr.isatty() else "\n"
-        print(f"{'; '.join(parts)}; {time_left}\033[K" if end == "\r" else f"{'; '.join(parts)}; {time_left}",
-              end=end, file=sys.stderr, flush=True)
+        say("; ".join([*parts, time_left]), end="\r" if sys.stderr.isatty() else "\n")
 
     def stop(self):
         """Every run saves its state."""
@@ -161,10 +170,21 @@ class Harness:
         for running in self.running:
             running.process.wait()
 
+    def failures(self):
+        hopeless = [e.id for e in self.experiments if self.results.rate(e) == (None, [])]
+        for name in hopeless:
+            say(f"paper: {name}: no rate trains")
+        return [*hopeless, *self.given_up]
 
-def say(text):
+
+def say(text, end="\n"):
     clear = "\033[K" if sys.stderr.isatty() else ""
-    print(f"{text}{clear}", file=sys.stderr, flush=True)
+    print(f"{text}{clear}", end=end, file=sys.stderr, flush=True)
+
+
+def stop_with(text):
+    say(f"paper: {text}")
+    sys.exit(BAD_INPUT)
 
 
 def show_number(value):
@@ -172,18 +192,18 @@ def show_number(value):
 
 
 def chosen(experiments, only, quick):
-    """Those asked for. A quick look is at the paper's own rows, unless others are asked for."""
+    """Those asked for, else all but what must be asked for. A quick look is at the paper's own rows."""
     if not only:
-        return [e for e in experiments if not (quick and e.of)]
-    picked = [e for e in experiments if any(e.id == name or e.table.key == name for name in only)]
+        return [e for e in experiments if not e.table.on_request and not (quick and e.of)]
     unknown = [name for name in only if not any(name in (e.id, e.table.key) for e in experiments)]
     if unknown:
-        sys.exit(f"paper: no experiment {unknown[0]}; there are: {', '.join(e.id for e in experiments)}")
-    return picked
+        stop_with(f"no experiment {unknown[0]}; there are: {', '.join(e.id for e in experiments)}")
+    return [e for e in experiments if e.id in only or e.table.key in only]
 
 
 def parse(arguments):
-    parser = argparse.ArgumentParser(prog="./run paper", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(prog="./run paper", description=__doc__, epilog=EPILOG,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a tenth of the epochs, one seed, no search")
     parser.add_argument("--seeds", type=int, metavar="N", help="runs of each row (3, of other choices 1)")
     parser.add_argument("--only", action="append", default=[], metavar="ROW", help="such as table1/g3-m20, or table1")
@@ -191,13 +211,14 @@ def parse(arguments):
     parser.add_argument("--experiments", type=pathlib.Path, default=HERE / "experiments.toml", metavar="FILE",
                         help="another list of experiments")
     parser.add_argument("--results", type=pathlib.Path, default=HERE, metavar="FOLDER",
-                        help="where its results are kept")
+                        help="where its results are kept; elsewhere, tables are printed and no document is written")
     parser.add_argument("--document", action="store_true", help="run nothing: write the document and figures anew")
     parser.add_argument("--sfnn", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
     parser.add_argument("--runs", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if (options.seeds is not None and options.seeds < 1) or options.jobs < 1:
         parser.error("--seeds and --jobs must be at least 1")
+    options.sfnn, options.runs = options.sfnn.absolute(), options.runs.absolute()
     if options.quick and options.results == HERE:
         options.results = options.runs / "quick"
     return options
@@ -205,28 +226,39 @@ def parse(arguments):
 
 def main(arguments):
     options = parse(arguments)
+    if "SFNN_DATA" in os.environ:  # which is relative to where we are, and runs are started elsewhere
+        os.environ["SFNN_DATA"] = os.path.abspath(os.environ["SFNN_DATA"])
     rates, experiments = load(options.experiments)
     picked = chosen(experiments, options.only, options.quick)
-    results = Results(options.results, options.quick)
-    harness = Harness(options, rates, picked, results)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    results = Results(options.results, rates, options.quick)
+    is_ours = options.results == HERE
+
+    def publish():
+        if is_ours:
+            document.write(experiments, results)
+
+    harness = Harness(options, picked, results, publish)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
     try:
         if not options.document:
             harness.run()
+            if is_ours:
+                figures.measure(options.sfnn, options.runs, experiments, results)
     except KeyboardInterrupt:
-        sys.exit("paper: stopped; the same command goes on")
+        say("paper: stopped; the same command goes on")
+        sys.exit(128 + signal.SIGINT)
     finally:
         harness.stop()
-    if options.results == HERE:
-        document.DOCUMENT.write_text(document.text(rates, experiments, results))
-        say(f"wrote {document.DOCUMENT}")
-        figures.measure(options.sfnn, options.runs, experiments, results)
+    if is_ours:
         figures.draw()
+        publish()
+        say(f"wrote {document.DOCUMENT}")
     else:
         for table in dict.fromkeys(experiment.table for experiment in picked):
             epochs = table.short_epochs if options.quick else table.epochs
             print(f"{table.title}, {epochs} epochs\n\n{document.figures_table(table.key, picked, results)}\n")
-    sys.exit(FAILED if harness.given_up else 0)
+    sys.exit(FAILED if harness.failures() else 0)
 
 
 if __name__ == "__main__":

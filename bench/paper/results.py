@@ -5,6 +5,8 @@ import math
 import os
 import pathlib
 
+from experiments import Job, Search
+
 
 def read_lines(path):
     """The objects of a file. A last line cut off by a kill is none."""
@@ -29,10 +31,13 @@ def append_line(path, values):
 
 
 class Results:
-    """What is known of all experiments: runs on all training examples, and searches for the rate."""
+    """What is known of all experiments: runs on all training examples, and searches for the rate.
 
-    def __init__(self, folder, quick=False):
-        self.folder, self.quick = pathlib.Path(folder), quick
+    A line counts where its config is that of the job it would be today: who changes a config runs anew.
+    """
+
+    def __init__(self, folder, rates, quick=False):
+        self.folder, self.rates, self.quick = pathlib.Path(folder), rates, quick
         self.runs, self.searches = {}, {}  # table to its lines
         for kind, lines in (("results", self.runs), ("search", self.searches)):
             for path in sorted((self.folder / kind).glob("*.jsonl")):
@@ -46,22 +51,32 @@ class Results:
 
     def tried(self, experiment):
         """(rate, epochs) to the figure that chooses; inf where the run failed."""
-        figure = experiment.table.chosen_by
-        return {
-            (line["learning_rate"], line["epochs"]): math.inf if line[figure] is None else line[figure]
-            for line in self.searches.get(experiment.table.key, [])
-            if line["experiment"] == experiment.id
-        }
+        figure, tried = experiment.table.chosen_by, {}
+        for line in self.searches.get(experiment.table.key, []):
+            job = Job(experiment, line["learning_rate"], line["epochs"], search=True)
+            if is_of(job, line):
+                tried[job.rate, job.epochs] = math.inf if line[figure] is None else line[figure]
+        return tried
 
-    def of(self, experiment, rate=None):
-        """Its runs, by seed, the newest of each; those of `rate` where one is given."""
-        table = experiment.table
-        epochs = table.short_epochs if self.quick else experiment.epochs
-        runs = {
-            line["seed"]: line
-            for line in self.runs.get(table.key, [])
-            if line["experiment"] == experiment.id
-            and line["epochs"] == epochs
-            and rate in (None, line["learning_rate"])
-        }
+    def rate(self, experiment):
+        """(rate, jobs): the rate of its runs, or None and what must be run to choose one. Quick runs search none."""
+        if self.quick:
+            return experiment.start, []
+        return Search(self.rates, experiment, self.tried(experiment)).outcome()
+
+    def job(self, experiment, seed):
+        """Its run of this seed, or None while its rate is not known."""
+        rate, _ = self.rate(experiment)
+        epochs = experiment.table.short_epochs if self.quick else experiment.epochs
+        return None if rate is None else Job(experiment, rate, epochs, seed)
+
+    def of(self, experiment):
+        """Its runs at its rate, by seed, the newest of each."""
+        lines = self.runs.get(experiment.table.key, [])
+        jobs = {seed: self.job(experiment, seed) for seed in {line["seed"] for line in lines}}
+        runs = {line["seed"]: line for line in lines if jobs[line["seed"]] and is_of(jobs[line["seed"]], line)}
         return [runs[seed] for seed in sorted(runs)]
+
+
+def is_of(job, line):
+    return line["experiment"] == job.experiment.id and line["config_sha256"] == job.config_sha256

@@ -3,7 +3,13 @@
 usage: paper_test.py SFNN
 """
 
+import csv
+import dataclasses
+import json
+import os
 import pathlib
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -14,14 +20,16 @@ PAPER = pathlib.Path(__file__).resolve().parents[2] / "bench" / "paper"
 sys.path.insert(0, str(PAPER))
 
 import document  # noqa: E402
-from experiments import Search, load  # noqa: E402
+import figures  # noqa: E402
+from experiments import Job, Search, load  # noqa: E402
 from results import Results, append_line, read_lines  # noqa: E402
 
 RATES, EXPERIMENTS = load()
+COMMITTED = Results(PAPER, RATES)
 TABLE1 = {"g3-m1", "g3-m20", "g4-m20", "g5-m20", "a", "b", "c-m20", "d-m1", "d-m20"}
 
 
-SMALL = """
+LIST = """
 rates = [0.01, 0.03, 0.1]
 [toy]
 title = "A toy"
@@ -29,18 +37,38 @@ config = "mnist-halves.toml"
 figures = { test_nll = "test NLL" }
 chosen_by = "valid_nll"
 valid = 50
-epochs = 2
-short_epochs = 1
+epochs = 20
+short_epochs = 2
 [toy.rows.g3]
 name = "G3"
-set = { "data.set" = "glyphs", "data.limit" = 300, "data.test_limit" = 50, "net.hidden" = "20s,10s", "train.particles" = 4 }
+set = { %s "data.set" = "glyphs", "data.limit" = 300, "data.test_limit" = 50, "net.hidden" = "20s,10s" }
 start = 0.03
 paper = { test_nll = [50] }
 [toy.rows.a]
 name = "A"
-set = { "data.set" = "glyphs", "data.limit" = 300, "data.test_limit" = 50, "net.hidden" = "20d,10d" }
+set = { %s "data.set" = "glyphs", "data.limit" = 300, "data.test_limit" = 50, "net.hidden" = "20d,10d" }
 start = 0.03
 paper = { test_nll = [50] }
+"""
+
+# An sfnn that trains nothing: it writes down when it ran and how it was called, and what it finds depends on the rate.
+# train.momentum is its exit code, data.limit what it says.
+STUB = """#!{python}
+import json, os, pathlib, sys, time
+arguments = sys.argv[1:]
+values = dict(a.split("=", 1) for a in arguments if "=" in a)
+out = pathlib.Path(arguments[arguments.index("--out") + 1])
+begin = time.time()
+time.sleep(0.3)
+code = int(values.get("train.momentum", 0))
+figure = 50 + abs(float(values["train.learning_rate"]) - 0.03) + 0.25 * (int(values["seed"]) - 1)
+line = dict(epoch=int(values["train.epochs"]), seconds=1, valid_nll=figure, test_nll=figure)
+(out / "metrics.jsonl").write_text(json.dumps(line) + "\\n")
+(out / "sessions.jsonl").write_text(json.dumps(dict(version="9", device="stub")) + "\\n")
+with open(pathlib.Path(__file__).parent / "calls.jsonl", "a") as calls:
+    calls.write(json.dumps(dict(values=values, begin=begin, end=time.time())) + "\\n")
+print(values.get("data.limit", ""))
+sys.exit(code)
 """
 
 
@@ -48,34 +76,47 @@ def rows(table):
     return {e.key for e in EXPERIMENTS if e.table.key == table}
 
 
+def hear_ctrl_c():
+    """As at a terminal, also where these tests run in the background of a shell, which ignores it for them."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def experiment(name):
+    return next(e for e in EXPERIMENTS if e.id == name)
+
+
 class TheList(unittest.TestCase):
     def test_has_every_row_of_the_paper(self):
         self.assertEqual(rows("table1"), TABLE1)
         self.assertEqual(rows("faces"), TABLE1)
+        self.assertEqual(rows("tfd"), TABLE1)
         self.assertEqual(rows("table2"), TABLE1 | {"g1-m1", "g1-m20", "g2-m1", "g2-m20"})
         self.assertEqual(RATES, [1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0])
 
     def test_searches_begin_on_the_grid(self):
-        for experiment in EXPERIMENTS:
-            self.assertIn(experiment.start, RATES)
+        for row in EXPERIMENTS:
+            self.assertIn(row.start, RATES)
 
 
     def test_runs_three_seeds_of_the_papers_rows_and_one_of_other_choices(self):
-        for experiment in EXPERIMENTS:
-            self.assertEqual(experiment.table.seeds, 1 if experiment.of else 3)
+        for row in EXPERIMENTS:
+            self.assertEqual(row.table.seeds, 1 if row.of else 3)
+
+    def test_a_search_does_not_look_at_the_test_examples(self):
+        job = Job(experiment("table1/g3-m20"), 0.1, 5, search=True)
+        self.assertEqual((job.settings["data.valid"], job.settings["data.test_limit"]), (10000, 1))
+        self.assertEqual(Job(experiment("table1/g3-m20"), 0.1, 50).settings["data.valid"], 0)
 
 
 class TheSearch(unittest.TestCase):
     """On a made-up curve: the figure of a rate is how far its index is from the best one's."""
 
     def search(self, short_best, long_best, diverges_from=99):
-        experiment = next(e for e in EXPERIMENTS if e.id == "table1/g3-m20")
         known, ran = {}, []
         while True:
-            rate, jobs = Search(RATES, experiment, known).outcome()
-            if rate is not None:
-                return RATES.index(rate), ran
-            self.assertTrue(jobs)
+            rate, jobs = Search(RATES, experiment("table1/g3-m20"), known).outcome()
+            if rate is not None or not jobs:
+                return rate and RATES.index(rate), ran
             for job in jobs:
                 index = RATES.index(job.rate)
                 best = short_best if job.epochs == 5 else long_best
@@ -84,17 +125,24 @@ class TheSearch(unittest.TestCase):
                 known[job.rate, job.epochs] = float("inf") if index >= diverges_from else abs(index - best)
                 ran.append((index, job.epochs))
 
-    def test_finds_the_best_of_whole_runs_at_or_below_that_of_short_ones(self):
+    def test_finds_the_best_of_whole_runs(self):
         for short in range(9):
-            for whole in range(short + 1):
+            for whole in range(9):
                 self.assertEqual(self.search(short, whole)[0], whole)
 
     def test_tries_no_more_than_it_must(self):
         _, ran = self.search(6, 6)  # it begins at 6
-        self.assertEqual(sorted(ran), [(5, 5), (5, 50), (6, 5), (6, 50), (7, 5)])
+        self.assertEqual(sorted(ran), [(5, 5), (5, 50), (6, 5), (6, 50), (7, 5), (7, 50)])
 
     def test_walks_away_from_rates_that_diverge(self):
-        self.assertEqual(self.search(3, 3, diverges_from=5)[0], 3)
+        best, ran = self.search(8, 8, diverges_from=4)
+        self.assertEqual(best, 3)
+        self.assertEqual(sorted(ran), [(2, 5), (2, 50), (3, 5), (3, 50), (4, 5), (5, 5), (6, 5)])
+
+    def test_ends_where_no_rate_trains(self):
+        best, ran = self.search(3, 3, diverges_from=0)
+        self.assertIsNone(best)
+        self.assertEqual(sorted(ran), [(index, 5) for index in range(7)])
 
 
 class TheResults(unittest.TestCase):
@@ -114,12 +162,37 @@ class TheResults(unittest.TestCase):
                 figures = names[line["experiment"]].table.figures
                 for key in ("seed", "learning_rate", "epochs", "config_sha256", *figures):
                     self.assertIn(key, line)
-                self.assertIn(line["learning_rate"], RATES)
+                job = Job(names[line["experiment"]], line["learning_rate"], line["epochs"], line["seed"])
+                self.assertEqual(line["config_sha256"], job.config_sha256)
+
+    def test_count_only_where_rate_and_config_are_those_of_today(self):
+        row = experiment("table1/g3-m20")
+        with tempfile.TemporaryDirectory() as folder:
+            results = Results(folder, RATES)
+
+            def run(figure, row=row, rate=0.1, seed=1, search=False, epochs=50):
+                job = Job(row, rate, epochs, seed, search)
+                results.add(job, {"experiment": job.experiment.id, "seed": seed, "learning_rate": rate, "epochs": epochs,
+                                  "config_sha256": job.config_sha256, "valid_nll": figure, "test_nll": figure})
+
+            for epochs in (5, 50):
+                for rate, figure in ((0.03, 3), (0.1, 2), (0.3, 3)):
+                    run(figure, rate=rate, search=True, epochs=epochs)
+            run(60, seed=1)
+            run(61, seed=2)
+            run(50, rate=0.03, seed=1)
+            run(70, row=dataclasses.replace(row, settings={"train.momentum": 0.5}), seed=2)
+            for known in (results, Results(folder, RATES)):  # as added, and as read from the files
+                self.assertEqual([line["test_nll"] for line in known.of(row)], [60, 61])
+                self.assertEqual(known.rate(row), (0.1, []))
+            run(1, rate=0.03, search=True)
+            self.assertEqual(results.rate(row)[0], None)  # 0.01 must be tried now
+            self.assertEqual(results.of(row), [])
 
 
 class TheDocument(unittest.TestCase):
     def test_says_what_the_results_say(self):
-        self.assertEqual(document.DOCUMENT.read_text(), document.text(RATES, EXPERIMENTS, Results(PAPER)),
+        self.assertEqual(document.DOCUMENT.read_text(), document.text(EXPERIMENTS, COMMITTED),
                          "docs/reproduction.md is not that of the results: ./run paper --document writes it")
 
     def test_shows_mean_and_two_standard_deviations(self):
@@ -132,13 +205,25 @@ class TheDocument(unittest.TestCase):
         self.assertFalse(document.is_reached("test_nll", run, [53.8]))
 
     def test_shows_a_choice_beside_the_row_it_changes(self):
-        lines = document.figures_table("choices", EXPERIMENTS, Results(PAPER)).splitlines()
+        lines = document.figures_table("choices", EXPERIMENTS, COMMITTED).splitlines()
         self.assertIn("| row | changed | test NLL | as chosen |", lines[0])
-        row = next(e for e in EXPERIMENTS if e.id == "choices/a-anew")
+        row = experiment("choices/a-anew")
         self.assertEqual(row.settings, {"net.hidden": "200d,200d", "data.binarize": "epoch"})
-        ours = document.with_margin("test_nll", [run["test_nll"] for run in Results(PAPER).of(row.of)])
+        ours = document.with_margin("test_nll", [run["test_nll"] for run in COMMITTED.of(row.of)])
         self.assertIn(f"| {row.of.name} | {row.name} |", lines[2])
         self.assertIn(f"| {ours} |", lines[2])
+
+    def test_figures_are_of_the_runs_that_the_tables_show(self):
+        for row in figures.CURVES:
+            with open(figures.MEASURED / f"curve-{row}.csv") as file:
+                last = list(csv.DictReader(file))[-1]
+            self.assertEqual(last["M"], "100")
+            self.assertAlmostEqual(-float(last["C_hat"]), COMMITTED.of(experiment(f"table1/{row}"))[0]["test_nll"], 4)
+        norms = read_lines(figures.MEASURED / "norms.jsonl")
+        self.assertEqual({line["epoch"] for line in norms}, set(figures.NORM_EPOCHS))
+        sources = json.loads(figures.SOURCES.read_text())
+        for made in figures.MADE:
+            self.assertEqual(sources[made.path.name], COMMITTED.job(made.experiment(EXPERIMENTS), 1).config_sha256)
 
     def test_theorem_1(self):
         table = document.theorem1()
@@ -147,37 +232,143 @@ class TheDocument(unittest.TestCase):
 
 
 class TheCommand(unittest.TestCase):
-    def paper(self, folder, *arguments):
-        return subprocess.run([sys.executable, PAPER / "paper.py", "--sfnn", sys.argv[1], "--runs", folder, *arguments],
-                              capture_output=True, text=True)
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+        self.stub = self.folder / "sfnn"
+        self.stub.write_text(STUB.format(python=sys.executable))
+        self.stub.chmod(0o755)
+        self.write_list()
+
+    def write_list(self, g3="", a=""):
+        (self.folder / "list.toml").write_text(LIST % (g3, a))
+
+    def command(self, sfnn, *arguments):
+        return [sys.executable, PAPER / "paper.py", "--sfnn", sfnn, "--runs", self.folder / "runs",
+                "--experiments", self.folder / "list.toml", "--results", self.folder, *arguments]
+
+    def paper(self, *arguments, sfnn=None):
+        return subprocess.run(self.command(sfnn or self.stub, *arguments), capture_output=True, text=True)
+
+    def calls(self):
+        return read_lines(self.folder / "calls.jsonl")
+
+    def runs(self):
+        return read_lines(self.folder / "results" / "toy.jsonl")
+
+    def checkpoints(self):
+        return {path.name for path in self.folder.glob("runs/**/step-*.safetensors")}
 
     def test_names_the_rows_there_are_when_asked_for_another(self):
-        with tempfile.TemporaryDirectory() as folder:
-            result = self.paper(folder, "--only", "table1/g9")
-            self.assertNotEqual(result.returncode, 0)
-            self.assertIn("table1/g3-m20", result.stderr)
+        result = self.paper("--only", "toy/g9")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("toy/g3, toy/a", result.stderr)
 
-    def test_goes_on_where_it_was_killed_and_runs_nothing_twice(self):
-        with tempfile.TemporaryDirectory() as name:
-            folder = pathlib.Path(name)
-            (folder / "list.toml").write_text(SMALL)
-            arguments = [f"--experiments={folder}/list.toml", f"--results={folder}", "--seeds=2"]
-            command = [sys.executable, PAPER / "paper.py", "--sfnn", sys.argv[1], "--runs", folder / "runs", *arguments]
-            with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as first:
-                while not read_lines(folder / "search" / "toy.jsonl"):
-                    self.assertIsNone(first.poll())
-                    time.sleep(0.01)
-                first.kill()
-            result = self.paper(folder / "runs", *arguments)
-            self.assertEqual(result.returncode, 0, result.stderr)
-            runs, tried = read_lines(folder / "results" / "toy.jsonl"), read_lines(folder / "search" / "toy.jsonl")
-            self.assertEqual(sorted((run["experiment"], run["seed"]) for run in runs),
-                             [("toy/a", 1), ("toy/a", 2), ("toy/g3", 1), ("toy/g3", 2)])
-            self.assertEqual(len({(line["experiment"], line["learning_rate"], line["epochs"]) for line in tried}), len(tried))
-            self.assertIn("| G3 | ", result.stdout)
-            again = self.paper(folder / "runs", *arguments)
-            self.assertEqual(again.stdout, result.stdout)
-            self.assertEqual(read_lines(folder / "results" / "toy.jsonl"), runs)
+    def test_searches_then_runs_every_seed_two_at_a_time_and_nothing_twice(self):
+        result = self.paper("--seeds=2", "--jobs=2")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(sorted((run["experiment"], run["seed"], run["learning_rate"]) for run in self.runs()),
+                         [("toy/a", 1, 0.03), ("toy/a", 2, 0.03), ("toy/g3", 1, 0.03), ("toy/g3", 2, 0.03)])
+        self.assertEqual({(run["test_nll"], run["version"], run["device"]) for run in self.runs()},
+                         {(50, "9", "stub"), (50.25, "9", "stub")})
+        self.assertIn("| G3 | 50.12 ± 0.35 |", result.stdout)
+        self.assertEqual(len(self.calls()), 2 * (3 + 3 + 2))  # short and whole ones at three rates, two seeds
+        begins, ends = ([call[key] for call in self.calls()] for key in ("begin", "end"))
+        together = [sum(b <= begin < e for b, e in zip(begins, ends)) for begin in begins]
+        self.assertEqual(max(together), 2)
+        self.assertEqual(list(self.folder.glob("runs/**/search-*")), [])
+        self.assertEqual(self.paper("--seeds=2").stdout, result.stdout)
+        self.assertEqual(len(self.calls()), 16)
+
+    def test_quick_runs_what_is_asked_for_once_and_short(self):
+        result = self.paper("--quick", "--only", "toy/a")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual([(run["experiment"], run["seed"], run["epochs"]) for run in self.runs()], [("toy/a", 1, 2)])
+        self.assertIn("A toy, 2 epochs", result.stdout)
+
+    def test_a_config_that_has_changed_is_run_anew(self):
+        self.paper("--quick")
+        self.write_list(a='"train.batch" = 50,')
+        self.paper("--quick")
+        self.assertEqual([call["values"].get("train.batch") for call in self.calls()][2:], ["50"])
+
+    def test_goes_on_with_the_others_where_one_fails_and_says_so(self):
+        self.write_list(g3='"train.momentum" = 1,')
+        result = self.paper("--quick")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("toy/g3 rate 0.03, 2 epochs, seed 1: sfnn ended with 1: 300", result.stderr)
+        self.assertEqual([run["experiment"] for run in self.runs()], ["toy/a"])
+
+    def test_stops_where_all_would_fail(self):
+        self.write_list(g3='"train.momentum" = 2,', a='"train.momentum" = 2,')
+        result = self.paper("--jobs=1")
+        self.assertEqual((result.returncode, result.stderr.splitlines()[-1]), (2, "paper: 300"))
+        self.assertEqual(len(self.calls()), 1)
+
+    def test_says_where_no_rate_trains(self):
+        text = (self.folder / "list.toml").read_text().replace('"data.limit" = 300', '"data.limit" = "train.learning_rate"')
+        (self.folder / "list.toml").write_text(text.replace("set = {", 'set = { "train.momentum" = 1,'))
+        result = self.paper()
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("paper: toy/g3: no rate trains\npaper: toy/a: no rate trains", result.stderr)
+        self.assertEqual({call["values"]["train.learning_rate"] for call in self.calls()}, {"0.01", "0.03"})
+
+    def test_writes_down_what_the_program_found(self):
+        self.assertEqual(self.paper("--quick", sfnn=sys.argv[1]).returncode, 0)
+        for run in self.runs():
+            metrics, = self.folder.glob(f"runs/{run['experiment']}/*{run['config_sha256'][:8]}/metrics.jsonl")
+            last = read_lines(metrics)[-1]
+            self.assertEqual((run["test_nll"], run["epochs"]), (last["test_nll"], last["epoch"]))
+            self.assertGreater(run["test_nll"], 1)
+
+    def begin_long_run(self):
+        """Two runs of the program that would last for hours, one of them some epochs on, in a session of its own."""
+        self.write_list(*2 * ['"train.save_every" = 1000000,'])
+        text = (self.folder / "list.toml").read_text()
+        (self.folder / "list.toml").write_text(text.replace("short_epochs = 2", "short_epochs = 1000000"))
+        harness = subprocess.Popen(self.command(sys.argv[1], "--quick", "--jobs=2"), start_new_session=True,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=hear_ctrl_c)
+        self.addCleanup(harness.kill)
+        self.wait_until(lambda: all(read_lines(run / "metrics.jsonl") for run in self.run_folders()))
+        return harness
+
+    def run_folders(self):
+        folders = list(self.folder.glob("runs/toy/*/seed1-*"))
+        return folders if len(folders) == 2 else [pathlib.Path("not yet")]
+
+    def wait_until(self, is_so):
+        deadline = time.monotonic() + 60  # a loaded machine may take long
+        while not is_so() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.assertTrue(is_so())
+
+    def both_have_saved(self):
+        return len(list(self.folder.glob("runs/**/latest"))) == 2
+
+    def both_are_resumed(self):
+        return all(len(read_lines(run / "sessions.jsonl")) == 2 for run in self.run_folders())
+
+    def test_every_run_saves_when_it_is_stopped(self):
+        for number, to_all in ((signal.SIGTERM, False), (signal.SIGHUP, False), (signal.SIGINT, True)):
+            with self.subTest(signal=number.name):
+                harness = self.begin_long_run()
+                self.assertEqual(self.checkpoints(), set())
+                # A terminal's Ctrl-C goes to the whole group: no run may take it for a second one, which ends it at once.
+                (os.killpg if to_all else os.kill)(harness.pid, number)
+                self.assertEqual(harness.wait(timeout=60), 128 + number)
+                self.assertTrue(self.both_have_saved())
+                shutil.rmtree(self.folder / "runs")
+
+    def test_a_killed_one_leaves_no_run_behind_and_the_next_goes_on(self):
+        harness = self.begin_long_run()
+        harness.kill()
+        harness.wait()
+        again = self.begin_long_run()
+        self.wait_until(self.both_have_saved)
+        self.wait_until(self.both_are_resumed)
+        again.terminate()
+        again.wait()
 
 
 if __name__ == "__main__":
