@@ -210,6 +210,62 @@ TEST(EstimatorStudy, ManyParticlesReplaceEnumeration) {
   EXPECT_GT(bound(poor.reference.quarter_bias[0]), 0.3);
 }
 
+bool all_known(const GradientFigures& f) {
+  return f.bias.known() && std::isfinite(f.bias.error) && std::isfinite(f.variance) &&
+         std::isfinite(f.cosine) && std::isfinite(f.cosine_sd);
+}
+bool all_unknown(const GradientFigures& f) {
+  return !f.bias.known() && std::isnan(f.bias.error) && std::isnan(f.variance) &&
+         std::isnan(f.cosine) && std::isnan(f.cosine_sd);
+}
+
+// A unit's input is far from zero for every example, so that all particles are alike.
+TEST(EstimatorStudy, SaturatedUnitsLeaveNothingToCompareWith) {
+  Small small = two_layers();
+  for (const LayerSlots& slots : ParamLayout(small.spec).hidden)
+    for (const ParamSlot& slot : {slots.W_s, slots.b_s})
+      for (std::int64_t e = 0; e < slot.size(); ++e) small.weights[slot.offset + e] *= 1e5f;
+  StudyOptions options = small.options(/*M=*/4, /*draws=*/10);
+  for (const bool enumerated : {true, false}) {
+    if (!enumerated) options.reference_particles = 8;
+    const Study study =
+        study_estimators(*small.backend, small.spec, small.weights, small.data, options);
+    EXPECT_EQ(
+        study.reference.gradient,
+        (std::vector{ReferenceGradient::zero, ReferenceGradient::zero, ReferenceGradient::found}));
+    for (const EstimatorFigures& figures : study.estimators) {
+      EXPECT_TRUE(all_unknown(figures.weights[0]) && all_unknown(figures.weights[1]));
+      EXPECT_TRUE(all_known(figures.weights[2]));
+    }
+    if (enumerated) continue;
+    EXPECT_FALSE(study.reference.quarter_bias[0].known());
+    EXPECT_TRUE(study.reference.quarter_bias[2].known());
+  }
+}
+
+// |g_ref|^2 without its noise may come out below zero, and dividing by it would make a squared
+// length negative. Either all figures of a matrix are known or none is.
+TEST(EstimatorStudy, AReferenceLostInItsNoiseIsSaidToBe) {
+  const Small small = two_layers();
+  StudyOptions options = small.options(/*M=*/4, /*draws=*/10);
+  options.reference_particles = 8;
+  options.train.batch = 1;
+  int found = 0, lost = 0;
+  for (options.train.seed = 0; options.train.seed < 60; ++options.train.seed) {
+    const Study study =
+        study_estimators(*small.backend, small.spec, small.weights, small.data, options);
+    for (std::size_t s = 0; s < study.reference.gradient.size(); ++s) {
+      const bool is_found = study.reference.gradient[s] == ReferenceGradient::found;
+      ++(is_found ? found : lost);
+      EXPECT_EQ(study.reference.quarter_bias[s].known(), is_found);
+      for (const EstimatorFigures& figures : study.estimators)
+        EXPECT_TRUE(is_found ? all_known(figures.weights[s]) : all_unknown(figures.weights[s]));
+    }
+  }
+  EXPECT_GT(found, 0);
+  EXPECT_GT(lost, 0);
+}
+
 TEST(EstimatorStudy, OneParticleLeavesG1ToG3) {
   const Small small = two_layers();
   const Study study = study_estimators(*small.backend, small.spec, small.weights, small.data,

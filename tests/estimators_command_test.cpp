@@ -12,6 +12,7 @@ namespace sfnn {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class Estimators : public Program {
  protected:
@@ -23,7 +24,7 @@ class Estimators : public Program {
 };
 
 TEST_F(Estimators, AlongARunWithLinesAndCharts) {
-  train("first");
+  train("first", "--set train.learning_rate=0.01");  // no unit saturates: every figure is known
   const Result result =
       run("estimators first --draws 10 --reference 40 --batch 20 --out e.jsonl --plot e.svg");
   ASSERT_EQ(result.code, 0) << result.out;
@@ -68,6 +69,25 @@ TEST_F(Estimators, EnumeratesSmallNetworks) {
   const auto lines = read_metrics(directory_ / "e.jsonl");
   EXPECT_EQ(lines.size(), 3u * 3);  // with one particle G4 and G5 teach nothing
   for (const MetricsLine& line : lines) EXPECT_EQ(line["reference_particles"], 0);
+}
+
+// A rate far too high makes every unit sure of itself within an epoch, so that two points of the
+// path have no gradient to compare with: the reader is told once.
+TEST_F(Estimators, SaysThatASaturatedNetworkHasNoReference) {
+  train("saturated", "--set train.learning_rate=30");
+  const Result result =
+      run("estimators saturated --draws 10 --reference 8 --batch 20 --out e.jsonl --plot e.svg");
+  ASSERT_EQ(result.code, 0) << result.out;
+  EXPECT_THAT(result.out, Not(HasSubstr("nan")));
+  const std::string remark = "the reference gradient is exactly zero";
+  const std::size_t first = result.out.find(remark);
+  EXPECT_NE(first, std::string::npos) << result.out;
+  EXPECT_EQ(result.out.find(remark, first + 1), std::string::npos) << result.out;
+  for (const MetricsLine& line : read_metrics(directory_ / "e.jsonl")) {
+    if (line["weights"] == "V") continue;
+    for (const char* key : {"reference_quarter_bias", "bias", "variance", "cosine", "cosine_sd"})
+      EXPECT_EQ(line[key].is_null(), line["step"] > 0) << line;
+  }
 }
 
 TEST_F(Estimators, SweepsTheConstantOfG5) {

@@ -4,33 +4,42 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "host/model/estimator.hpp"
 
 namespace sfnn {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
-double length(const SquaredLength& l) { return std::sqrt(std::max(0.0, l.value)); }
+double length(const SquaredLength& l) {
+  return l.known() ? std::sqrt(std::max(0.0, l.value)) : kUnknown;
+}
 // What the length is below, all but certainly.
 double bound(const SquaredLength& l) { return std::sqrt(std::max(0.0, l.value) + 2 * l.error); }
 
 // "0.412 ±0.02", or "< 0.05" where it could as well be nothing.
 std::string length_text(const SquaredLength& l) {
-  if (std::isnan(l.value)) return "?";
+  if (!l.known()) return "?";
   if (!l.beyond_noise()) return fmt::format("< {:.2g}", bound(l));
   return fmt::format("{:.3g} ±{:.1g}", length(l), l.error / (2 * length(l)));
+}
+
+std::string variance_text(const GradientFigures& f) {
+  return std::isnan(f.variance) ? "?" : fmt::format("{:.3g}", f.variance);
+}
+
+std::string cosine_text(const GradientFigures& f) {
+  return std::isnan(f.cosine) ? "?" : fmt::format("{:.3f} ±{:.3f}", f.cosine, f.cosine_sd);
 }
 
 std::string name_of(Estimator estimator) { return std::string(info(estimator).name); }
 
 std::string reference_text(const ReferenceFigures& reference) {
   if (reference.particles == 0) return "all states of the hidden units";
-  double off = 0;
-  for (const SquaredLength& bias : reference.quarter_bias) off = std::max(off, bound(bias));
-  return fmt::format("G5 with M = {} (M = {} is off by {:.2g} at most)", reference.particles,
+  const std::vector<SquaredLength>& biases = reference.quarter_bias;
+  std::string off = "?";
+  if (std::ranges::all_of(biases, &SquaredLength::known))
+    off = fmt::format("{:.2g} at most", bound(std::ranges::max(biases, {}, bound)));
+  return fmt::format("G5 with M = {} (M = {} is off by {})", reference.particles,
                      reference.particles / 4, off);
 }
 
@@ -56,12 +65,15 @@ struct Measure {
 
 constexpr Measure kMeasures[] = {
     {"Bias", "|E g \u2212 g_ref| / |g_ref|; no point where it is within the noise", true,
-     [](const GradientFigures& f) { return f.bias.beyond_noise() ? length(f.bias) : kNone; }},
+     [](const GradientFigures& f) { return f.bias.beyond_noise() ? length(f.bias) : kUnknown; }},
     {"Variance of a draw", "trace of the covariance / |g_ref|\u00b2", true,
      [](const GradientFigures& f) { return f.variance; }},
     {"Direction of a draw", "cosine to g_ref, mean", false,
      [](const GradientFigures& f) { return f.cosine; }},
 };
+
+constexpr const char* kStepWithGaps =
+    "training step; no point where g_ref is zero or lost in its noise";
 
 }  // namespace
 
@@ -79,10 +91,8 @@ std::string to_table(const StudyPoint& point) {
     };
     row(study.estimators[0].weights[w].weights, "bias",
         [](const GradientFigures& f) { return length_text(f.bias); });
-    row("", "variance", [](const GradientFigures& f) { return fmt::format("{:.3g}", f.variance); });
-    row("", "cosine", [](const GradientFigures& f) {
-      return fmt::format("{:.3f} ±{:.3f}", f.cosine, f.cosine_sd);
-    });
+    row("", "variance", variance_text);
+    row("", "cosine", cosine_text);
   }
   return table;
 }
@@ -94,6 +104,21 @@ std::string to_table(const SweepPoint& point) {
         fmt::format("\n{:>8.4g}{:>24}", at.cM, fmt::format("{:.5g} ±{:.1g}", at.norm, at.error));
   return table;
 }
+
+std::vector<std::string> remarks_on(const StudyPoint& point) {
+  const auto any = [&](ReferenceGradient state) {
+    return std::ranges::count(point.measured.reference.gradient, state) > 0;
+  };
+  std::vector<std::string> remarks;
+  if (any(ReferenceGradient::zero))
+    remarks.push_back(
+        "?: the reference gradient is exactly zero, as where every unit is saturated.");
+  if (any(ReferenceGradient::lost))
+    remarks.push_back("?: the reference gradient is lost in its noise: raise --reference.");
+  return remarks;
+}
+
+std::vector<std::string> remarks_on(const SweepPoint&) { return {}; }
 
 std::vector<MetricsLine> to_lines(const StudyPoint& point, const StudyOptions& options) {
   std::vector<MetricsLine> lines;
@@ -132,11 +157,16 @@ std::vector<MetricsLine> to_lines(const SweepPoint& point, const StudyOptions& o
 Charts charts_of(const std::vector<StudyPoint>& points) {
   const std::vector<EstimatorFigures>& estimators = points[0].measured.estimators;
   const std::size_t matrices = estimators[0].weights.size() - 1;  // without V
+  const auto found = [](std::size_t w) {
+    return [w](const StudyPoint& point) {
+      return point.measured.reference.gradient[w] == ReferenceGradient::found;
+    };
+  };
   Charts result{.columns = int(matrices)};
   for (const Measure& measure : kMeasures) {
     for (std::size_t w = 0; w < matrices; ++w) {
       Chart chart{.title = fmt::format("{}, {}", measure.title, estimators[0].weights[w].weights),
-                  .x = {"training step"},
+                  .x = {std::ranges::all_of(points, found(w)) ? "training step" : kStepWithGaps},
                   .y = {measure.label, measure.logarithmic}};
       for (std::size_t e = 0; e < estimators.size(); ++e) {
         Series series{.name = name_of(estimators[e].estimator),

@@ -24,6 +24,10 @@ using SweepPoint = PathPoint<std::vector<NormAtC>>;
 std::string to_table(const StudyPoint&);
 std::string to_table(const SweepPoint&);
 
+// What is to be said of the question marks in a table, a sentence for each cause.
+std::vector<std::string> remarks_on(const StudyPoint&);
+std::vector<std::string> remarks_on(const SweepPoint&);
+
 // A line for each estimator and weight matrix, or for each cM.
 std::vector<MetricsLine> to_lines(const StudyPoint&, const StudyOptions&);
 std::vector<MetricsLine> to_lines(const SweepPoint&, const StudyOptions&);

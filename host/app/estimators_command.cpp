@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "host/app/command_line.hpp"
 #include "host/app/commands.hpp"
@@ -108,6 +109,7 @@ void follow(const EstimatorsCommand& command, const TrainingPath& path, StudyOpt
   Progress progress(Progress::suitable_mode(/*quiet=*/false));
   std::vector<PathPoint<decltype(measure(path.weights[0].measured, options))>> done;
   std::vector<MetricsLine> lines;
+  std::set<std::string> said;
   const auto start = Clock::now();
   for (const auto& [step, epoch, params] : path.weights) {
     options.progress = [&](double share) {
@@ -120,6 +122,8 @@ void follow(const EstimatorsCommand& command, const TrainingPath& path, StudyOpt
     };
     done.push_back({step, epoch, measure(params, options)});
     progress.say(to_table(done.back()) + "\n");
+    for (const std::string& remark : remarks_on(done.back()))
+      if (said.insert(remark).second) progress.say(remark + "\n");
     if (command.out.empty()) continue;
     std::ranges::copy(to_lines(done.back(), options), std::back_inserter(lines));
     if (!is_stream(command.out)) write_output(command.out, to_text(lines));

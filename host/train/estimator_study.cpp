@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "host/backend/error.hpp"
@@ -67,6 +67,20 @@ double squared_mean(const Gram& products, int without = -1) {
   return sum / count;
 }
 
+// Whether it can be divided by, as the jackknife does with each group left out.
+bool squared_mean_above_zero(const Gram& products) {
+  for (int without = -1; without < kGroups; ++without)
+    if (!(squared_mean(products, without) > 0)) return false;
+  return true;
+}
+
+bool all_zero(const GroupMeans& v, const ParamSlot& slot) {
+  return std::ranges::all_of(v, [&](const std::vector<float>& group) {
+    const auto begin = group.begin() + slot.offset;
+    return std::all_of(begin, begin + slot.size(), [](float value) { return value == 0; });
+  });
+}
+
 GroupMeans difference(const GroupMeans& a, const GroupMeans& b) {
   GroupMeans result = a;
   for (int k = 0; k < kGroups; ++k)
@@ -75,7 +89,9 @@ GroupMeans difference(const GroupMeans& a, const GroupMeans& b) {
 }
 
 // |E a - E b|^2 / |E b|^2, its error by leaving out a group of both at a time (the jackknife).
+// Unknown where noise has made the divisor zero or less.
 SquaredLength relative_bias(const GroupMeans& a_minus_b, const Gram& b, const ParamSlot& slot) {
+  if (!squared_mean_above_zero(b)) return {};
   const Gram d = gram(a_minus_b, slot);
   std::array<double, kGroups> left;
   for (int k = 0; k < kGroups; ++k) left[k] = squared_mean(d, k) / squared_mean(b, k);
@@ -92,16 +108,20 @@ struct Reference {
       : groups(std::move(means)), mean(groups[0].size()) {
     for (const std::vector<float>& group : groups)
       for (std::size_t e = 0; e < mean.size(); ++e) mean[e] += group[e] / kGroups;
-    for (const ParamSlot& slot : slots) products.push_back(gram(groups, slot));
+    for (const ParamSlot& slot : slots) {
+      products.push_back(gram(groups, slot));
+      gradient.push_back(squared_mean_above_zero(products.back()) ? ReferenceGradient::found
+                         : all_zero(groups, slot)                 ? ReferenceGradient::zero
+                                                                  : ReferenceGradient::lost);
+    }
   }
-  double squared_norm(std::size_t slot) const {
-    const double value = squared_mean(products[slot]);
-    return value > 0 ? value : std::numeric_limits<double>::quiet_NaN();
-  }
+  bool found(std::size_t slot) const { return gradient[slot] == ReferenceGradient::found; }
+  double squared_norm(std::size_t slot) const { return squared_mean(products[slot]); }
 
   GroupMeans groups;
   std::vector<float> mean;
-  std::vector<Gram> products;  // per weight matrix
+  std::vector<Gram> products;               // per weight matrix
+  std::vector<ReferenceGradient> gradient;  // the same
 };
 
 // --- a study under way -------------------------------------------------------------------------
@@ -133,6 +153,7 @@ class Studier {
   Study run() {
     Study study{.reference = {.particles = reference_particles_}};
     const Reference reference = this->reference();
+    study.reference.gradient = reference.gradient;
     if (reference_particles_ > 0) {
       const GroupMeans shift =
           difference(many_particles(reference_particles_ / 4, Purpose::quarter), reference.groups);
@@ -212,6 +233,10 @@ class Studier {
     const GroupMeans bias = difference(groups, reference.groups);
     std::vector<GradientFigures> result;
     for (std::size_t s = 0; s < slots_.size(); ++s) {
+      if (!reference.found(s)) {
+        result.push_back({.weights = slots_[s].name});
+        continue;
+      }
       const double mean_square = scatter[s].squared_norm / R, cosine = scatter[s].cosine / R;
       // E|g|^2 = |E g|^2 + the trace of the covariance
       const double trace = mean_square - squared_mean(gram(groups, slots_[s]));

@@ -10,8 +10,10 @@
 // compared.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -35,20 +37,23 @@ struct StudyOptions {
   std::function<void(double share_done)> progress = [](double) {};
 };
 
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
 // |v|^2 of a mean vector, relative to |g_ref|^2; the noise of the draws is taken off, so it may
 // come out below zero where there is little else.
 struct SquaredLength {
-  double value = 0, error = 0;  // error: standard error
+  double value = kUnknown, error = kUnknown;  // error: standard error
 
+  bool known() const { return !std::isnan(value); }
   bool beyond_noise() const { return value > 2 * error; }
 };
 
-// Of one estimator and one weight matrix. Not a number where the reference is lost in noise.
+// Of one estimator and one weight matrix. All of them unknown where there is no g_ref to divide by.
 struct GradientFigures {
-  std::string weights;               // "layer1.W_s"
-  SquaredLength bias;                // |E[g] - g_ref|^2 / |g_ref|^2
-  double variance = 0;               // trace of the covariance of one draw, / |g_ref|^2
-  double cosine = 0, cosine_sd = 0;  // of one draw to g_ref: mean, standard deviation
+  std::string weights;         // "layer1.W_s"
+  SquaredLength bias = {};     // |E[g] - g_ref|^2 / |g_ref|^2
+  double variance = kUnknown;  // trace of the covariance of one draw, / |g_ref|^2
+  double cosine = kUnknown, cosine_sd = kUnknown;  // of one draw to g_ref: mean, its deviation
 };
 
 struct EstimatorFigures {
@@ -56,8 +61,15 @@ struct EstimatorFigures {
   std::vector<GradientFigures> weights;  // every matrix, from the first layer to V
 };
 
+enum class ReferenceGradient {
+  found,
+  zero,  // exactly, as where saturated units make all particles alike
+  lost,  // in the noise of its draws, which do not even tell it from zero
+};
+
 struct ReferenceFigures {
-  std::int64_t particles = 0;  // M; 0: exact
+  std::int64_t particles = 0;                    // M; 0: exact
+  std::vector<ReferenceGradient> gradient = {};  // per weight matrix
   // Per weight matrix, where not exact: the bias of the same estimate with M/4. Where it falls as
   // 1/M, a third of its length is what the reference itself lacks.
   std::vector<SquaredLength> quarter_bias = {};

@@ -1,0 +1,109 @@
+// What sfnn estimators shows, of figures made up for it.
+#include "host/app/estimator_view.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "host/model/estimator.hpp"
+
+namespace sfnn {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+const GradientFigures kOrdinary{
+    .bias = {.value = 0.16, .error = 0.01}, .variance = 8.46, .cosine = 0.178, .cosine_sd = 0.046};
+
+// Two matrices and V, with the same figures for every estimator.
+StudyPoint point_of(std::vector<GradientFigures> weights) {
+  const char* const names[] = {"layer1.W_s", "layer2.W_s", "V"};
+  StudyPoint point{.step = 10, .epoch = 1};
+  point.measured.reference.particles = 8;
+  for (std::size_t w = 0; w < weights.size(); ++w) {
+    weights[w].weights = names[w];
+    point.measured.reference.quarter_bias.push_back(weights[w].bias);
+    point.measured.reference.gradient.push_back(weights[w].bias.known() ? ReferenceGradient::found
+                                                                        : ReferenceGradient::lost);
+  }
+  for (const EstimatorInfo& estimator : kEstimators)
+    point.measured.estimators.push_back({estimator.id, weights});
+  return point;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0, end; begin <= text.size(); begin = end + 1) {
+    end = std::min(text.find('\n', begin), text.size());
+    lines.push_back(text.substr(begin, end - begin));
+  }
+  return lines;
+}
+
+// Cells are what two spaces or more keep apart.
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> cells;
+  for (std::size_t begin = 0; (begin = line.find_first_not_of(' ', begin)) != line.npos;) {
+    const std::size_t end = std::min(line.find("  ", begin), line.size());
+    cells.push_back(line.substr(begin, end - begin));
+    begin = end;
+  }
+  return cells;
+}
+
+TEST(EstimatorTable, HasQuestionMarksForAllThatIsUnknown) {
+  const auto lines = lines_of(to_table(point_of({{}, kOrdinary, kOrdinary})));
+  ASSERT_EQ(lines.size(), 2u + 3 * 3);
+  EXPECT_THAT(lines[0], HasSubstr("(M = 2 is off by ?)"));
+  EXPECT_THAT(cells_of(lines[2]), ElementsAre("layer1.W_s", "bias", "?", "?", "?", "?", "?"));
+  EXPECT_THAT(cells_of(lines[3]), ElementsAre("variance", "?", "?", "?", "?", "?"));
+  EXPECT_THAT(cells_of(lines[4]), ElementsAre("cosine", "?", "?", "?", "?", "?"));
+  for (std::size_t i = 5; i < lines.size(); ++i) EXPECT_THAT(lines[i], Not(HasSubstr("?")));
+  EXPECT_THAT(to_table(point_of({kOrdinary})), HasSubstr("(M = 2 is off by 0.42 at most)"));
+}
+
+TEST(EstimatorLines, AreNullInAllThatIsUnknown) {
+  for (const MetricsLine& line : to_lines(point_of({{}, kOrdinary}), {})) {
+    const bool unknown = line["weights"] == "layer1.W_s";
+    // As written and read again: JSON has no other word for it.
+    const MetricsLine read = parse_metrics(to_text({line}), "line").at(0);
+    for (const char* key : {"reference_quarter_bias", "bias", "bias_squared", "bias_squared_error",
+                            "variance", "cosine", "cosine_sd"})
+      EXPECT_EQ(read[key].is_null(), unknown) << key << " of " << read;
+  }
+}
+
+TEST(EstimatorRemarks, SayWhyFiguresAreUnknown) {
+  StudyPoint point = point_of({{}, {}, kOrdinary});
+  const auto lost = HasSubstr("lost in its noise: raise --reference");
+  const auto zero = HasSubstr("exactly zero, as where every unit is saturated");
+  EXPECT_THAT(remarks_on(point), ElementsAre(lost));
+  point.measured.reference.gradient[1] = ReferenceGradient::zero;
+  EXPECT_THAT(remarks_on(point), ElementsAre(zero, lost));
+  point.measured.reference.gradient[0] = ReferenceGradient::zero;
+  EXPECT_THAT(remarks_on(point), ElementsAre(zero));
+  EXPECT_THAT(remarks_on(point_of({kOrdinary, kOrdinary})), IsEmpty());
+}
+
+TEST(EstimatorCharts, LeaveOutWhatIsUnknownAndSaySo) {
+  const auto [charts, columns] = charts_of(
+      {point_of({kOrdinary, kOrdinary, kOrdinary}), point_of({{}, kOrdinary, kOrdinary})});
+  ASSERT_EQ(charts.size(), 6u);
+  for (std::size_t i = 0; i < charts.size(); ++i) {
+    const bool gap = int(i) % columns == 0;
+    EXPECT_EQ(charts[i].x.label.find("no point where g_ref is zero or lost") != std::string::npos,
+              gap);
+    for (const Series& series : charts[i].series) {
+      EXPECT_TRUE(std::isfinite(series.points[0].y));
+      EXPECT_EQ(std::isnan(series.points[1].y), gap);
+    }
+  }
+  EXPECT_THAT(to_svg_file(charts, columns), Not(HasSubstr("nan")));
+}
+
+}  // namespace
+}  // namespace sfnn
