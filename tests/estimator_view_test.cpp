@@ -11,10 +11,12 @@
 namespace sfnn {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 const GradientFigures kOrdinary{
     .bias = {.value = 0.16, .error = 0.01}, .variance = 8.46, .cosine = 0.178, .cosine_sd = 0.046};
@@ -64,6 +66,34 @@ TEST(EstimatorTable, HasQuestionMarksForAllThatIsUnknown) {
   EXPECT_THAT(cells_of(lines[4]), ElementsAre("cosine", "?", "?", "?", "?", "?"));
   for (std::size_t i = 5; i < lines.size(); ++i) EXPECT_THAT(lines[i], Not(HasSubstr("?")));
   EXPECT_THAT(to_table(point_of({kOrdinary})), HasSubstr("(M = 2 is off by 0.42 at most)"));
+}
+
+// Numbers as of a saturated network, whose gradients differ by many powers of ten.
+TEST(EstimatorTable, KeepsLongNumbersApart) {
+  const GradientFigures tiny{.bias = {.value = 2.43e-12, .error = 1.6e-13}, .variance = 9.27e-113};
+  const GradientFigures huge{.bias = {.value = 5.43e10, .error = 4.7e8},
+                             .variance = 4.21e105,
+                             .cosine = -1234.567,
+                             .cosine_sd = 12345.678};
+  StudyPoint point = point_of({tiny, huge, kOrdinary});
+  for (EstimatorFigures& figures : point.measured.estimators)
+    figures.weights[1].weights = "layer1000.W_s";
+  const auto lines = lines_of(to_table(point));
+  ASSERT_EQ(lines.size(), 2u + 3 * 3);
+  EXPECT_EQ(cells_of(lines[1]).size(), 5u);
+  for (std::size_t i = 2; i < lines.size(); ++i)
+    EXPECT_EQ(cells_of(lines[i]).size(), i % 3 == 2 ? 7u : 6u) << lines[i];
+  EXPECT_THAT(cells_of(lines[2]), Contains("1.56e-06 ±5e-08").Times(5));
+  EXPECT_THAT(cells_of(lines[5]), Contains("2.33e+05 ±1e+03").Times(5));
+  EXPECT_THAT(cells_of(lines[7]), Contains("-1234.567 ±12345.678").Times(5));
+}
+
+// So that the tables of a path stand under each other, within 100 columns.
+TEST(EstimatorTable, HasFixedColumnsForOrdinaryNumbers) {
+  const auto lines = lines_of(to_table(point_of({kOrdinary})));
+  EXPECT_EQ(lines[1], std::string(34, ' ') + "G1" + "             G2             G3" +
+                          "             G4             G5");
+  EXPECT_THAT(lines[2], StartsWith("layer1.W_s  bias           0.4 ±0.01      0.4 ±0.01"));
 }
 
 TEST(EstimatorLines, AreNullInAllThatIsUnknown) {

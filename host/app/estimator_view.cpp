@@ -43,6 +43,30 @@ std::string reference_text(const ReferenceFigures& reference) {
                      reference.particles / 4, off);
 }
 
+std::size_t letters(const std::string& text) {  // of UTF-8
+  return std::ranges::count_if(text, [](char byte) { return (byte & 0xC0) != 0x80; });
+}
+
+using Row = std::vector<std::string>;  // weight matrix, measure, a cell for each estimator
+
+// Each row after a newline. Columns have the widths that suit most tables, so that those of a path
+// stand under each other, and are wider where a cell could not be told from its neighbour else.
+std::string aligned(const std::vector<Row>& rows) {
+  constexpr std::size_t kWeights = 12, kMeasure = 9, kFigures = 15, kApart = 2;
+  std::vector<std::size_t> widths(rows[0].size(), kFigures);
+  widths[0] = kWeights;
+  for (const Row& row : rows)
+    for (std::size_t c = 0; c < row.size(); ++c)
+      widths[c] = std::max(widths[c], letters(row[c]) + kApart);
+  widths[1] = kMeasure;  // its words are known
+  std::string table;
+  for (const Row& row : rows) {
+    table += fmt::format("\n{:<{}}{:<{}}", row[0], widths[0], row[1], widths[1]);
+    for (std::size_t c = 2; c < row.size(); ++c) table += fmt::format("{:>{}}", row[c], widths[c]);
+  }
+  return table;
+}
+
 template <class Measured>
 std::string place(const PathPoint<Measured>& point) {
   return fmt::format("step {}, epoch {}", point.step, point.epoch);
@@ -79,22 +103,22 @@ constexpr const char* kStepWithGaps =
 
 std::string to_table(const StudyPoint& point) {
   const Study& study = point.measured;
-  std::string table =
-      fmt::format("{}; reference: {}\n{:21}", place(point), reference_text(study.reference), "");
+  std::vector<Row> rows{{"", ""}};
   for (const EstimatorFigures& figures : study.estimators)
-    table += fmt::format("{:>15}", name_of(figures.estimator));
+    rows[0].push_back(name_of(figures.estimator));
   for (std::size_t w = 0; w < study.estimators[0].weights.size(); ++w) {
-    const auto row = [&](const std::string& weights, const char* measure, auto text) {
-      table += fmt::format("\n{:12}{:9}", weights, measure);
+    const auto add = [&](const std::string& weights, const char* measure, auto text) {
+      Row& row = rows.emplace_back(Row{weights, measure});
       for (const EstimatorFigures& figures : study.estimators)
-        table += fmt::format("{:>15}", text(figures.weights[w]));
+        row.push_back(text(figures.weights[w]));
     };
-    row(study.estimators[0].weights[w].weights, "bias",
+    add(study.estimators[0].weights[w].weights, "bias",
         [](const GradientFigures& f) { return length_text(f.bias); });
-    row("", "variance", variance_text);
-    row("", "cosine", cosine_text);
+    add("", "variance", variance_text);
+    add("", "cosine", cosine_text);
   }
-  return table;
+  return fmt::format("{}; reference: {}{}", place(point), reference_text(study.reference),
+                     aligned(rows));
 }
 
 std::string to_table(const SweepPoint& point) {

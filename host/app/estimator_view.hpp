@@ -20,7 +20,7 @@ struct PathPoint {
 using StudyPoint = PathPoint<Study>;
 using SweepPoint = PathPoint<std::vector<NormAtC>>;
 
-// At most 100 columns, no newline at the end.
+// At most 100 columns unless numbers are long, no newline at the end.
 std::string to_table(const StudyPoint&);
 std::string to_table(const SweepPoint&);
 
