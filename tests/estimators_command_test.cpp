@@ -106,6 +106,14 @@ TEST_F(Estimators, SweepsTheConstantOfG5) {
   EXPECT_THAT(read_file(directory_ / "e.svg", std::size_t(1) << 24), HasSubstr("step 8, epoch 2"));
 }
 
+// A run keeps few checkpoints unless told to: whoever wants a path must hear of it before training.
+TEST_F(Estimators, HelpAndDocumentNameWhatKeepsAPath) {
+  EXPECT_THAT(run("estimators --help").out, HasSubstr("train.keep"));
+  const std::string document =
+      read_file(fs::path(SFNN_SOURCE_DIR) / "docs/estimators.md", std::size_t(1) << 20);
+  EXPECT_THAT(document, HasSubstr("--set train.keep=50 --out "));
+}
+
 TEST_F(Estimators, RefusesInOneSentence) {
   train("first");
   train("other", "--set seed=9");

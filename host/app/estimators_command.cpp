@@ -180,8 +180,10 @@ void add_estimators_command(CLI::App& app, int& code) {
       "estimators", "Measure bias, variance and direction of G1 to G5 along a run");
   add_machine_options(*sub, command->machine);
   add_settings(*sub, command->settings);
-  sub->add_option("path", command->path,
-                  "A run directory (its drawn weights and every checkpoint kept) or checkpoints")
+  sub->add_option(
+         "path", command->path,
+         "A run directory (its drawn weights and every checkpoint that train.keep has kept) "
+         "or checkpoints")
       ->required()
       ->check(existing_path())
       ->type_name("RUN|CHECKPOINT");
