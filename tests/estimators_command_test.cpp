@@ -14,6 +14,10 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+std::string text_of(const char* document) {
+  return read_file(fs::path(SFNN_SOURCE_DIR) / document, std::size_t(1) << 20);
+}
+
 class Estimators : public Program {
  protected:
   void train(const std::string& name, const std::string& settings = "") {
@@ -109,9 +113,23 @@ TEST_F(Estimators, SweepsTheConstantOfG5) {
 // A run keeps few checkpoints unless told to: whoever wants a path must hear of it before training.
 TEST_F(Estimators, HelpAndDocumentNameWhatKeepsAPath) {
   EXPECT_THAT(run("estimators --help").out, HasSubstr("train.keep"));
-  const std::string document =
-      read_file(fs::path(SFNN_SOURCE_DIR) / "docs/estimators.md", std::size_t(1) << 20);
-  EXPECT_THAT(document, HasSubstr("--set train.keep=50 --out "));
+  EXPECT_THAT(text_of("docs/estimators.md"), HasSubstr("--set train.keep=50 --out "));
+}
+
+// From the source tree nothing has put sfnn on the PATH, and a run that README's commands have left
+// must not be in the way.
+TEST(EstimatorsDocument, CommandsCanBePastedAfterReadmes) {
+  const std::string document = text_of("docs/estimators.md"), readme = text_of("README.md");
+  EXPECT_THAT(document, Not(HasSubstr("\nsfnn ")));
+  int runs = 0;
+  const std::string out = "--out ";
+  for (std::size_t at = 0; (at = document.find(out, at)) != document.npos; ++runs) {
+    at += out.size();
+    const std::string name = document.substr(at, document.find_first_of(" \n", at) - at);
+    EXPECT_THAT(readme, Not(HasSubstr(name)));
+    EXPECT_THAT(document, HasSubstr("\n./run sfnn estimators " + name + " "));
+  }
+  EXPECT_EQ(runs, 2);
 }
 
 TEST_F(Estimators, RefusesInOneSentence) {
