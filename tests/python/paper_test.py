@@ -52,7 +52,7 @@ paper = { test_nll = [50] }
 """
 
 # An sfnn that trains nothing: it writes down when it ran and how it was called, and what it finds depends on the rate.
-# train.momentum is its exit code, data.limit what it says.
+# train.momentum is its exit code, data.limit what it says; with "once" it finds its folder in use, the first time.
 STUB = """#!{python}
 import json, os, pathlib, sys, time
 arguments = sys.argv[1:]
@@ -60,15 +60,18 @@ values = dict(a.split("=", 1) for a in arguments if "=" in a)
 out = pathlib.Path(arguments[arguments.index("--out") + 1])
 begin = time.time()
 time.sleep(0.3)
-code = int(values.get("train.momentum", 0))
 figure = 50 + abs(float(values["train.learning_rate"]) - 0.03) + 0.25 * (int(values["seed"]) - 1)
 line = dict(epoch=int(values["train.epochs"]), seconds=1, valid_nll=figure, test_nll=figure)
 (out / "metrics.jsonl").write_text(json.dumps(line) + "\\n")
 (out / "sessions.jsonl").write_text(json.dumps(dict(version="9", device="stub")) + "\\n")
+is_first = not (pathlib.Path(__file__).parent / "calls.jsonl").exists()
 with open(pathlib.Path(__file__).parent / "calls.jsonl", "a") as calls:
     calls.write(json.dumps(dict(values=values, begin=begin, end=time.time())) + "\\n")
+if values.get("train.momentum") == "once":
+    if is_first: print("runs/toy is in use by process 1")
+    sys.exit(2 if is_first else 0)
 print(values.get("data.limit", ""))
-sys.exit(code)
+sys.exit(int(values.get("train.momentum", 0)))
 """
 
 
@@ -305,6 +308,12 @@ class TheCommand(unittest.TestCase):
         result = self.paper("--jobs=1")
         self.assertEqual((result.returncode, result.stderr.splitlines()[-1]), (2, "paper: 300"))
         self.assertEqual(len(self.calls()), 1)
+
+    def test_waits_for_a_run_that_another_program_has(self):
+        self.write_list(a='"train.momentum" = "once",')
+        result = self.paper("--quick", "--only", "toy/a")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual((len(self.calls()), len(self.runs())), (2, 1))
 
     def test_says_where_no_rate_trains(self):
         text = (self.folder / "list.toml").read_text().replace('"data.limit" = 300', '"data.limit" = "train.learning_rate"')
