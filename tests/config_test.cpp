@@ -222,16 +222,32 @@ TEST(Config, BadFilesGetOneSentence) {
   for (int i = 0; i < 30000; ++i) deep += ".a";
   EXPECT_THAT(file_error(deep + " = 1"), HasSubstr("dots are too many for a config"));
   EXPECT_THAT(file_error(deep.substr(0, 3001) + " = 1"), HasSubstr("unknown key 'a'"));
-  EXPECT_THAT(file_error("seed = 1\nn\xef\xbb\x9f = 2"),
-              HasSubstr("run.toml:2: a character beyond ASCII needs quotes"));
   EXPECT_THAT(file_error("data.set = \"\"\"\\\n\u00a7\"\"\""), HasSubstr("are not read"));
-  EXPECT_EQ(from_toml("data.set = \"\\\"\u00a7\" # \u00a7", "").data.set, "\"\u00a7");
   EXPECT_EQ(from_toml("\xef\xbb\xbfseed = 5", "").seed, 5u);
   const std::string brackets(10000, '[');
   EXPECT_THAT(file_error("seed = " + brackets), StartsWith("run.toml:1: "));
   EXPECT_THAT(message_of([] { load_config("no/such.toml"); }),
               AllOf(StartsWith("no/such.toml: cannot be read"), HasSubstr("No such file")));
   EXPECT_THAT(message_of([] { load_config("/"); }), HasSubstr("not a regular file"));
+}
+
+TEST(Config, CharactersBeyondAsciiBelongInDoubleQuotes) {
+  const auto set = [](const std::string& quoted) {
+    return from_toml("# \u00a7\"\ndata.set = " + quoted + " # \u00a7 \"\nseed = 5", "").data.set;
+  };
+  EXPECT_EQ(set("\"\\\"\u00a7\""), "\"\u00a7");
+  EXPECT_EQ(set("\"a\\\\\u00e9\U0001f600\u65e5\""), "a\\\u00e9\U0001f600\u65e5");
+  EXPECT_EQ(set("'a\\' # \"\u00a7"), "a\\");
+  for (const char* value : {"\u00e9", "'\u00e9'", "\"\\\u00e9\"", "\"a\"\u00e9", "\"\\\"\"\u00e9"})
+    EXPECT_THAT(file_error(std::string("seed = 1\ndata.set = ") + value),
+                HasSubstr("run.toml:2: a character beyond ASCII needs double quotes"))
+        << value;
+  // What looks like a string and is none for TOML.
+  EXPECT_THAT(file_error("seed = 3\"\u03d8\""), StartsWith("run.toml:1: "));
+  EXPECT_THAT(file_error("seed = 3=\"\u03d8\""), StartsWith("run.toml:1: "));
+  for (const char* bytes : {"\xff", "\xc0\xaf", "\xed\xa0\x80", "\xc3"})
+    EXPECT_THAT(file_error(std::string("\n# ") + bytes),
+                HasSubstr("run.toml:2: this is not UTF-8"));
 }
 
 TEST(Config, OneParticleIsRefusedOnlyWhereUnitsLearnFromResponsibilities) {

@@ -10,6 +10,7 @@
 #include "host/backend/error.hpp"
 #include "host/io/atomic_file.hpp"
 #include "host/io/option_types.hpp"
+#include "host/io/utf8.hpp"
 
 namespace sfnn {
 namespace {
@@ -142,34 +143,8 @@ bool is_section(std::string_view name) {
   return found;
 }
 
-// The line of the first character beyond ASCII outside of one-line strings and comments; 0: none.
-int first_stray_line(std::string_view text) {
-  int line = 1;
-  char quote = 0;  // the string's that is open
-  bool comment = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char ch = text[i];
-    if (ch == '\n') {
-      ++line;
-      quote = 0;
-      comment = false;
-    } else if (comment || quote) {
-      if (quote == '"' && ch == '\\') ++i;
-      if (ch == quote) quote = 0;
-    } else if (ch == '"' || ch == '\'') {
-      quote = ch;
-    } else if (ch == '#') {
-      comment = true;
-    } else if (static_cast<unsigned char>(ch) > 0x7F) {
-      return line;
-    }
-  }
-  return 0;
-}
-
-// Refuses what no config needs and toml++ 3.3 is not safe with: each dot of a key nests one more
-// table, which it walks by recursion; and of some characters beyond ASCII that are not in a
-// one-line string it asks, with undefined behaviour, whether they are spaces.
+// Refuses what no config needs: each dot of a key nests one more table, which toml++ walks by
+// recursion, and in_ascii knows no strings of several lines.
 void check_text(std::string_view text, std::string_view name) {
   if (text.size() > kMaxConfigBytes)
     throw ConfigError(fmt::format("{}: {} bytes are too many for a config", name, text.size()));
@@ -180,8 +155,52 @@ void check_text(std::string_view text, std::string_view name) {
     if (text.find(quotes) != std::string_view::npos)
       throw ConfigError(fmt::format("{}: strings in {} are not read", name, quotes));
   }
-  if (const int line = first_stray_line(text))
-    throw ConfigError(fmt::format("{}:{}: a character beyond ASCII needs quotes", name, line));
+}
+
+// Where in a line of TOML one is. Keys and values are all the same to it.
+struct Place {
+  char quote = 0;  // of the string that is open
+  bool escaped = false, comment = false;
+
+  void pass(char ch) {
+    if (ch == '\n') {
+      *this = {};
+    } else if (escaped) {
+      escaped = false;
+    } else if (quote != 0) {
+      escaped = quote == '"' && ch == '\\';
+      if (ch == quote) quote = 0;
+    } else if (!comment) {
+      if (ch == '"' || ch == '\'') quote = ch;
+      comment = ch == '#';
+    }
+  }
+};
+
+// The same TOML in ASCII: what is beyond it becomes an escape in "...", goes from comments, and is
+// refused elsewhere. Of some such characters toml++ 3.3 asks, with undefined behaviour, whether
+// they are spaces, and only its own parser knows where it will ask: it must see none of them.
+std::string in_ascii(std::string_view text, std::string_view name) {
+  std::string ascii;
+  Place place;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto refuse = [&](const char* why) {
+      const auto line = 1 + std::count(text.begin(), text.begin() + i, '\n');
+      throw ConfigError(fmt::format("{}:{}: {}", name, line, why));
+    };
+    const auto [point, length] = utf8_char(text, i);
+    if (length == 0) refuse("this is not UTF-8 text");
+    if (length == 1) {
+      place.pass(text[i]);
+      ascii += text[i];
+    } else if (!place.comment) {
+      if (place.quote != '"' || place.escaped)
+        refuse("a character beyond ASCII needs double quotes");
+      ascii += fmt::format("\\U{:08X}", point);
+    }
+    i += length;
+  }
+  return ascii;
 }
 
 }  // namespace
@@ -192,7 +211,7 @@ Config from_toml(std::string_view text, std::string_view name) {
   check_text(text, name);
   Config config;
   try {
-    const toml::table root = toml::parse(text);
+    const toml::table root = toml::parse(in_ascii(text, name));
     for (const auto& [key, node] : root) {
       const toml::table* section = is_section(key.str()) ? node.as_table() : nullptr;
       if (section == nullptr) {
