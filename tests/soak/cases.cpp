@@ -49,6 +49,16 @@ Case random_case(Random& random) {
   return c;
 }
 
+// Files have at least one column, and their labels tell how many classes there are: two or more.
+Case random_case_for_files(Random& random) {
+  while (true) {
+    Case c = random_case(random);
+    const auto& y = std::get<std::vector<float>>(c.data.train.y.values);
+    const bool one_class = c.spec.output == Output::softmax && std::ranges::max(y) == 0;
+    if (c.spec.D_in > 0 && !one_class) return c;
+  }
+}
+
 std::unique_ptr<Backend> random_backend(Random& random, bool plain) {
   return make_backend(
       {.device = "cpu", .plain = plain, .threads = int(random.integer(1, kMaxThreads))});
@@ -171,8 +181,7 @@ void compare_with_twin(Random& random, Tally& tally) {
 
 void compare_with_killed(const std::string& program, const fs::path& scratch, Random& random,
                          Tally& tally) {
-  Case c = random_case(random);
-  while (c.spec.D_in == 0) c = random_case(random);  // files have at least one column
+  const Case c = random_case_for_files(random);
   const ProgramRun run =
       program_run(program, emptied(scratch), c, random.integer(0, 3), random.integer(1, 3));
   const auto begin = Clock::now();
@@ -196,8 +205,8 @@ void compare_with_killed(const std::string& program, const fs::path& scratch, Ra
 
 Growth memory_of_a_long_run(const std::string& program, const fs::path& scratch, double seconds) {
   Random random(1);
-  Case c = random_case(random);
-  while (c.spec.D_in == 0 || !c.spec.trains_s()) c = random_case(random);
+  Case c = random_case_for_files(random);
+  while (!c.spec.trains_s()) c = random_case_for_files(random);
   c.options.epochs = 10'000'000;  // more than there is time for
   const ProgramRun run = program_run(program, emptied(scratch), c, /*save_steps=*/1, /*keep=*/2);
   std::vector<std::string> command = {program, "train", "--out", (scratch / "long").string()};
