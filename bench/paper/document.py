@@ -186,7 +186,7 @@ def text(experiments, results):
     document = (HERE / "reproduction.md.in").read_text()
     for name, part in parts.items():
         document = document.replace("{{" + name + "}}", part)
-    document = re.sub(r"\{\{([\w.-]+): (.*)\}\}", picture, document)
+    document = re.sub(r"\{\{([\w.-]+): (.*?)\}\}", picture, document)
     return re.sub(r"\n{3,}", "\n\n", document)
 
 
