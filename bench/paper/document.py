@@ -58,21 +58,23 @@ def figures_table(table, experiments, results):
 
 
 def papers_table(table, experiments, results):
-    """Our figures beside the paper's."""
+    """Our figures beside the paper's. Short runs are not judged, nor those on other data, whose column is grey."""
     rows = rows_of(table, experiments)
     titles = rows[0].table.figures
     foreign = rows[0].table.other_data
+    judged = not foreign and not results.quick
     header = ["row", *titles.values(), f"paper ({foreign})" if foreign else "paper", "seeds", "rate"]
-    if not foreign:
+    if judged:
         header.insert(-2, "as good")
     lines = []
     for experiment in rows:
         runs = results.of(experiment)
         (figure, paper), = experiment.paper.items()
         printed = as_printed(figure, paper)
-        line = [experiment.name, *(ours(f, runs) for f in titles),
-                f'<span style="color: grey">{printed}</span>' if foreign else printed]
-        if not foreign:
+        if foreign and not results.quick:
+            printed = f'<span style="color: grey">{printed}</span>'
+        line = [experiment.name, *(ours(f, runs) for f in titles), printed]
+        if judged:
             line.append("" if not runs else "yes" if is_reached(figure, runs, paper) else "**no**")
         lines.append([*line, *seeds_and_rate(runs)])
     return grid(header, lines)

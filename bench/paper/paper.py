@@ -17,8 +17,8 @@ from experiments import HERE, ROOT, Job, load
 from results import Results, read_lines
 
 EPILOG = """
-First the learning rates, by runs with validation examples, then a run of each row and seed: hours in all, a quarter of
-an hour with --quick. Stop it as you like: the same command goes on where it was.
+First the learning rates, by runs with validation examples, then a run of each row and seed: hours in all, minutes with
+--quick. Stop it as you like: the same command goes on where it was.
 
   ./run paper                          all of it, and docs/reproduction.md
   ./run paper --quick                  all rows in a tenth of the epochs, at the rates where searches begin
