@@ -108,11 +108,13 @@ def claims_table(table, experiments, results):
             continue
         better, worse = max(claim["better"], key=mean), min(claim["worse"], key=mean)
         verdict = "holds" if mean(better) <= mean(worse) else "**does not hold**"
-        if abs(mean(better) - mean(worse)) <= margin(values[better]) + margin(values[worse]):
+        if min(len(values[better]), len(values[worse])) < 2:
+            verdict += ", one seed"
+        elif abs(mean(better) - mean(worse)) <= margin(values[better]) + margin(values[worse]):
             verdict += ", within the margins"
         pair = " against ".join(f"{rows[key].name}: {number(figure, mean(key))}" for key in (better, worse))
         lines.append([claim["says"], pair, verdict])
-    return grid(["the paper says", "its closest pair, here", "here"], lines)
+    return grid(["the paper says", "its closest pair, here", "here"], lines) if lines else ""
 
 
 def search_table(table, experiments, results):
@@ -132,7 +134,7 @@ def search_table(table, experiments, results):
                 text = "" if value is None else "diverged" if math.isinf(value) else number(figure, value)
                 cells.append(f"**{text}**" if rate == chosen and epochs == experiment.epochs else text)
             lines.append([experiment.key, str(epochs), *cells])
-    return grid(["row", "epochs", *(f"{rate:g}" for rate in results.rates)], lines)
+    return grid(["row", "epochs", *(f"{rate:g}" for rate in results.rates)], lines) if lines else ""
 
 
 def commands(table, experiments, results):

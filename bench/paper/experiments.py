@@ -112,16 +112,17 @@ def config_values(name):
 
 
 def load(path=HERE / "experiments.toml"):
-    """(rates, experiments), in the order of the file. A table may name another one whose rows it has as well."""
+    """(rates, experiments), in the order of the file. A table may name another whose rows and claims it shares."""
     with open(path, "rb") as file:
         content = tomllib.load(file)
     rates = content.pop("rates")
-    all_rows = {key: fields.pop("rows") for key, fields in content.items()}
+    rows = {key: fields.pop("rows") for key, fields in content.items()}
+    claims = {key: tuple(fields.pop("claims", ())) for key, fields in content.items()}
     experiments = []
     for key, fields in content.items():
-        table = Table(key=key, claims=tuple(fields.pop("claims", ())), **fields)
-        rows = all_rows[key]
-        for row, values in (all_rows[rows] if isinstance(rows, str) else rows).items():
+        source = rows[key] if isinstance(rows[key], str) else key
+        table = Table(key=key, claims=claims[source], **fields)
+        for row, values in rows[source].items():
             of = next((e for e in experiments if e.id == values.get("of")), None)
             values = {"epochs": table.epochs, **values, "of": of}
             settings = (of.settings if of else {}) | values.pop("set")

@@ -51,7 +51,7 @@ MADE = [
 def command(made, job, sfnn="./run sfnn", runs="build/paper"):
     """As one would type it at the root of the repository."""
     run = f"{runs}/{job.directory}" if job else "RUN"
-    return f"{sfnn} {made.arguments.format(run=run)} {made.path.relative_to(ROOT)}"
+    return f"{sfnn} {made.arguments.format(run=run)} {made.path.relative_to(ROOT)} --device cpu"
 
 
 def measure(sfnn, runs, experiments, results):
@@ -60,13 +60,17 @@ def measure(sfnn, runs, experiments, results):
         folder.mkdir(parents=True, exist_ok=True)
     sources = json.loads(SOURCES.read_text()) if SOURCES.exists() else {}
     for made in MADE:
-        job = results.job(made.experiment(experiments), 1)
-        is_there = job is not None and (runs / job.directory / "checkpoints" / "latest").exists()
+        experiment = made.experiment(experiments)
+        job = results.job(experiment, 1)
+        is_done = any(run["seed"] == 1 for run in results.of(experiment))
+        is_there = is_done and (runs / job.directory / "checkpoints" / "latest").exists()
         if not is_there or (made.path.exists() and sources.get(made.path.name) == job.config_sha256):
             continue
-        made.path.unlink(missing_ok=True)
-        subprocess.run(shlex.split(command(made, job, shlex.quote(str(sfnn)), shlex.quote(str(runs)))), check=True, cwd=ROOT,
+        new = dataclasses.replace(made, path=made.path.with_stem(made.path.stem + "-new"))
+        new.path.unlink(missing_ok=True)
+        subprocess.run(shlex.split(command(new, job, shlex.quote(str(sfnn)), shlex.quote(str(runs)))), check=True, cwd=ROOT,
                        stdout=subprocess.DEVNULL)
+        new.path.replace(made.path)
         sources[made.path.name] = job.config_sha256
         SOURCES.write_text(json.dumps(sources, indent=2) + "\n")
 

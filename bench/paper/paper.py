@@ -3,6 +3,7 @@
 
 import argparse
 import ctypes
+import fcntl
 import os
 import pathlib
 import shutil
@@ -30,7 +31,7 @@ bench/paper/results those of runs and below bench/paper/search those of searches
 The document is written from those of bench/paper alone."""
 
 FAILED, BAD_INPUT = 1, 2  # how sfnn ends
-HOPELESS, BUSY = "train.learning_rate", "is in use by"  # what it says where a rate does not train, or it must wait
+HOPELESS, BUSY = "no longer finite", "is in use by"  # what it says where a rate does not train, or it must wait
 PR_SET_PDEATHSIG = 1
 
 
@@ -76,7 +77,7 @@ class Running:
             "config_sha256": job.config_sha256,
         }
         for figure in [table.chosen_by] if job.search else table.figures:
-            line[figure] = last.get(figure)
+            line[figure] = last[figure] if trained else None
         if trained:
             line["seconds"] = round(last["seconds"], 1)
         return line | {"version": session["version"], "device": session["device"]}
@@ -88,6 +89,7 @@ class Harness:
     def __init__(self, options, experiments, results, publish):
         self.options, self.experiments, self.results, self.publish = options, experiments, results, publish
         self.running, self.given_up = [], []
+        self.refused = set()  # tables, such as those whose data set is not there
         self.started, self.cost_done = time.monotonic(), 0.0
 
     def missing(self):
@@ -97,6 +99,7 @@ class Harness:
         for experiment in self.experiments:
             rate, searching = self.results.rate(experiment)
             jobs += searching if rate is None else self.missing_runs(experiment)
+        jobs = [job for job in jobs if job.experiment.table.key not in self.refused and job not in self.given_up]
         return sorted(jobs, key=lambda job: (job.experiment.of is not None, job.seed))
 
     def missing_runs(self, experiment):
@@ -109,7 +112,7 @@ class Harness:
     def run(self):
         while True:
             busy = [running.job for running in self.running]
-            free = [job for job in self.missing() if job not in busy and job not in self.given_up]
+            free = [job for job in self.missing() if job not in busy]
             while free and len(self.running) < self.options.jobs:
                 self.running.append(Running(free.pop(0), self.options.sfnn, self.options.runs))
             if not self.running:
@@ -132,8 +135,10 @@ class Harness:
         code, message = running.outcome()
         if code == BAD_INPUT and BUSY in message:
             return time.sleep(1)  # it is still missing, and so tried again
-        if code == BAD_INPUT:
-            stop_with(message)  # such as a data set that is not there: the others would end in the same way
+        if code == BAD_INPUT:  # the table's others would end in the same way
+            if job.experiment.table.key not in self.refused:
+                say(f"paper: {message}")
+            return self.refused.add(job.experiment.table.key)
         if code != 0 and not (job.search and code == FAILED and HOPELESS in message):
             self.given_up.append(job)
             return say(f"paper: {job.name}: sfnn ended with {code}: {message}")
@@ -147,12 +152,15 @@ class Harness:
             shutil.rmtree(running.out)
 
     def cost_left(self):
-        """Of what is known to be missing. A search that has not ended counts for its runs and those after it."""
+        """Of what is known to be missing, and of the whole runs that a search has still to make, three for most, with
+        those of the seeds after it."""
         cost = sum(job.cost for job in self.missing())
         for experiment in self.experiments:
-            rate, _ = self.results.rate(experiment)
-            if rate is None:
-                cost += len(self.seeds(experiment)) * Job(experiment, experiment.start, experiment.epochs).cost
+            rate, jobs = self.results.rate(experiment)
+            if rate is None and experiment.table.key not in self.refused:
+                known = [epochs for _, epochs in self.results.tried(experiment)] + [job.epochs for job in jobs]
+                runs = len(self.seeds(experiment)) + max(0, 3 - known.count(experiment.epochs))
+                cost += runs * Job(experiment, experiment.start, experiment.epochs).cost
         return cost
 
     def show(self):
@@ -191,6 +199,15 @@ def show_number(value):
     return "not finite" if value is None else f"{value:.4g}"
 
 
+def lock(folder):
+    """For as long as we live: two at once would run the same and write over each other's document."""
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        fcntl.flock(os.open(folder, os.O_RDONLY), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        stop_with(f"another ./run paper is at work on {folder}")
+
+
 def chosen(experiments, only, quick):
     """Those asked for, else all but what must be asked for. A quick look is at the paper's own rows."""
     if not only:
@@ -218,7 +235,10 @@ def parse(arguments):
     options = parser.parse_args(arguments)
     if (options.seeds is not None and options.seeds < 1) or options.jobs < 1:
         parser.error("--seeds and --jobs must be at least 1")
-    options.sfnn, options.runs = options.sfnn.absolute(), options.runs.absolute()
+    for name in ("sfnn", "runs", "experiments", "results"):
+        setattr(options, name, getattr(options, name).resolve())
+    if options.results == HERE and options.experiments != HERE / "experiments.toml":
+        parser.error("another list needs another folder for its results: --results FOLDER")
     if options.quick and options.results == HERE:
         options.results = options.runs / "quick"
     return options
@@ -230,6 +250,7 @@ def main(arguments):
         os.environ["SFNN_DATA"] = os.path.abspath(os.environ["SFNN_DATA"])
     rates, experiments = load(options.experiments)
     picked = chosen(experiments, options.only, options.quick)
+    lock(options.results)
     results = Results(options.results, rates, options.quick)
     is_ours = options.results == HERE
 
@@ -258,7 +279,7 @@ def main(arguments):
         for table in dict.fromkeys(experiment.table for experiment in picked):
             epochs = table.short_epochs if options.quick else table.epochs
             print(f"{table.title}, {epochs} epochs\n\n{document.figures_table(table.key, picked, results)}\n")
-    sys.exit(FAILED if harness.failures() else 0)
+    sys.exit(BAD_INPUT if harness.refused else FAILED if harness.failures() else 0)
 
 
 if __name__ == "__main__":

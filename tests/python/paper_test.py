@@ -70,7 +70,7 @@ with open(pathlib.Path(__file__).parent / "calls.jsonl", "a") as calls:
 if values.get("train.momentum") == "once":
     if is_first: print("runs/toy is in use by process 1")
     sys.exit(2 if is_first else 0)
-print(values.get("data.limit", ""))
+print(values.get("data.limit", "").replace("-", " "))
 sys.exit(int(values.get("train.momentum", 0)))
 """
 
@@ -303,6 +303,16 @@ class TheCommand(unittest.TestCase):
         self.assertIn("toy/g3 rate 0.03, 2 epochs, seed 1: sfnn ended with 1: 300", result.stderr)
         self.assertEqual([run["experiment"] for run in self.runs()], ["toy/a"])
 
+    def test_refuses_what_another_is_at_work_on_and_lists_that_would_mix_with_ours(self):
+        self.begin_long_run()
+        result = self.paper()
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("another ./run paper is at work", result.stderr)
+        for folder in (PAPER, os.path.relpath(PAPER)):
+            result = self.paper("--results", folder)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("another list needs another folder", result.stderr)
+
     def test_stops_where_all_would_fail(self):
         self.write_list(g3='"train.momentum" = 2,', a='"train.momentum" = 2,')
         result = self.paper("--jobs=1")
@@ -316,7 +326,7 @@ class TheCommand(unittest.TestCase):
         self.assertEqual((len(self.calls()), len(self.runs())), (2, 1))
 
     def test_says_where_no_rate_trains(self):
-        text = (self.folder / "list.toml").read_text().replace('"data.limit" = 300', '"data.limit" = "train.learning_rate"')
+        text = (self.folder / "list.toml").read_text().replace('"data.limit" = 300', '"data.limit" = "no-longer-finite"')
         (self.folder / "list.toml").write_text(text.replace("set = {", 'set = { "train.momentum" = 1,'))
         result = self.paper()
         self.assertEqual(result.returncode, 1)
@@ -338,7 +348,8 @@ class TheCommand(unittest.TestCase):
         (self.folder / "list.toml").write_text(text.replace("short_epochs = 2", "short_epochs = 1000000"))
         harness = subprocess.Popen(self.command(sys.argv[1], "--quick", "--jobs=2"), start_new_session=True,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=hear_ctrl_c)
-        self.addCleanup(harness.kill)
+        self.addCleanup(harness.wait)
+        self.addCleanup(harness.terminate)
         self.wait_until(lambda: all(read_lines(run / "metrics.jsonl") for run in self.run_folders()))
         return harness
 
