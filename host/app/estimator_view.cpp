@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "host/io/utf8.hpp"
 #include "host/model/estimator.hpp"
 
 namespace sfnn {
@@ -41,10 +42,6 @@ std::string reference_text(const ReferenceFigures& reference) {
     off = fmt::format("{:.2g} at most", bound(std::ranges::max(biases, {}, bound)));
   return fmt::format("G5 with M = {} (M = {} is off by {})", reference.particles,
                      reference.particles / 4, off);
-}
-
-std::size_t letters(const std::string& text) {  // of UTF-8
-  return std::ranges::count_if(text, [](char byte) { return (byte & 0xC0) != 0x80; });
 }
 
 using Row = std::vector<std::string>;  // weight matrix, measure, a cell for each estimator

@@ -1,6 +1,7 @@
-// Text that may go into TOML, JSON and a terminal without harm.
+// UTF-8: its characters, and whether text may go into TOML, JSON and a terminal without harm.
 #pragma once
 
+#include <algorithm>
 #include <string_view>
 
 namespace sfnn {
@@ -31,6 +32,13 @@ inline Utf8Char utf8_char(std::string_view text, std::size_t at) {
   const bool surrogate = point >= 0xD800 && point < 0xE000;
   if (point < kSmallest[length] || point > 0x10FFFF || surrogate) return {};
   return {point, length};
+}
+
+// Whether a byte is not the first of its character.
+inline bool continues_letter(char byte) { return (byte & 0xC0) == 0x80; }
+
+inline std::size_t letters(std::string_view text) {
+  return text.size() - std::count_if(text.begin(), text.end(), continues_letter);
 }
 
 // Well-formed and without control characters.

@@ -8,6 +8,7 @@
 
 #include "host/app/report/html.hpp"
 #include "host/app/report/style.hpp"
+#include "host/io/utf8.hpp"
 
 namespace sfnn {
 namespace {
@@ -97,12 +98,6 @@ std::string class_of(const Series& series) {
   const bool other_dashes = series.color / kColors % 2 == 1;
   return fmt::format("c{}{}", series.color % kColors,
                      series.dashed ? " dashed" : (other_dashes ? " dotted" : ""));
-}
-
-bool continues_letter(char byte) { return (byte & 0xC0) == 0x80; }  // of UTF-8
-
-std::size_t letters(const std::string& text) {
-  return text.size() - std::count_if(text.begin(), text.end(), continues_letter);
 }
 
 std::string shortened(const std::string& text, std::size_t most) {
