@@ -1,5 +1,6 @@
 """The lines that runs leave: JSON objects, one a line, appended as runs end."""
 
+import dataclasses
 import json
 import math
 import os
@@ -72,9 +73,9 @@ class Results:
 
     def of(self, experiment):
         """Its runs at its rate, by seed, the newest of each."""
-        lines = self.runs.get(experiment.table.key, [])
-        jobs = {seed: self.job(experiment, seed) for seed in {line["seed"] for line in lines}}
-        runs = {line["seed"]: line for line in lines if jobs[line["seed"]] and is_of(jobs[line["seed"]], line)}
+        first = self.job(experiment, 1)
+        lines = self.runs.get(experiment.table.key, []) if first else []
+        runs = {line["seed"]: line for line in lines if is_of(dataclasses.replace(first, seed=line["seed"]), line)}
         return [runs[seed] for seed in sorted(runs)]
 
 

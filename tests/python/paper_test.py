@@ -54,7 +54,7 @@ paper = { test_nll = [50] }
 # An sfnn that trains nothing: it writes down when it ran and how it was called, and what it finds depends on the rate.
 # train.momentum is its exit code, data.limit what it says; with "once" it finds its folder in use, the first time.
 STUB = """#!{python}
-import json, os, pathlib, sys, time
+import json, pathlib, sys, time
 arguments = sys.argv[1:]
 values = dict(a.split("=", 1) for a in arguments if "=" in a)
 out = pathlib.Path(arguments[arguments.index("--out") + 1])
