@@ -68,6 +68,7 @@ const std::vector<std::pair<std::string, std::string>> kOtherValues = {
     {"train.batch", "1"},
     {"train.learning_rate", "0.30000000000000004"},
     {"train.warmup_epochs", "0.5"},
+    {"train.hidden_rate", "0.05"},
     {"train.momentum", "0"},
     {"train.baseline_decay", "0.5"},
     {"train.c", "-1e-300"},

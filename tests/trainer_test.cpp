@@ -48,6 +48,8 @@ std::vector<Case> cases() {
     changed.noise = noise;
     return changed;
   };
+  TrainOptions slow_hidden = with(Estimator::G1);
+  slow_hidden.hidden_rate = 0.2;
   return {{"g1", network(7, {"9s", "6s"}, 5, Output::bernoulli), with(Estimator::G1)},
           {"g2", network(7, {"9s", "6s"}, 5, Output::bernoulli), with(Estimator::G2)},
           {"g3", network(7, {"70s", "33s"}, 5, Output::softmax), with(Estimator::G3, 0.4)},
@@ -55,7 +57,8 @@ std::vector<Case> cases() {
           {"g5", network(7, {"9s", "6s"}, 5, Output::bernoulli), with(Estimator::G5)},
           {"a", network(7, {"9d", "6d"}, 5, Output::bernoulli), with(Estimator::G3)},
           {"c", network(7, {"4s+9d", "4s+6d"}, 5, Output::bernoulli), with(Estimator::G4)},
-          {"d", network(7, {"4n+9d", "4n+6d"}, 5, Output::bernoulli), with(Estimator::G3)}};
+          {"d", network(7, {"4n+9d", "4n+6d"}, 5, Output::bernoulli), with(Estimator::G3)},
+          {"hidden_rate", network(7, {"4s+9d", "6s"}, 5, Output::bernoulli), slow_hidden}};
 }
 
 // Values in [0, 1], to be drawn as bits.
@@ -154,7 +157,7 @@ double seen_y(const DataSet& data, const TrainOptions& options, std::uint32_t st
 }
 
 // Two whole epochs, against the reference: the order of examples, the smaller last batch, what the
-// network sees of the data, draws, gradients, their average over the batch, momentum, the rate,
+// network sees of the data, draws, gradients, their average over the batch, momentum, the rates,
 // G1's averages.
 TEST_P(TrainerCases, TwoEpochsFollowTheReference) {
   for (float& value : data_.x_mean = std::vector<float>(7)) value = 0.25f;
@@ -192,7 +195,9 @@ TEST_P(TrainerCases, TwoEpochsFollowTheReference) {
         0.05 * (t < std::round(warmup) ? (t + 1) / std::round(warmup)
                                        : (total - t) / (total - std::round(warmup)));
     for (std::size_t e = 0; e < params.size(); ++e) {
-      velocity[e] = 0.9 * velocity[e] + result.gradient[e] / double(N);
+      const bool is_hidden = std::int64_t(e) < ParamLayout(case_.spec).V.offset;
+      const double scale = (is_hidden ? case_.options.hidden_rate : 1) / double(N);
+      velocity[e] = 0.9 * velocity[e] + scale * result.gradient[e];
       params[e] += rate * velocity[e];
     }
     // L_bar of the next step; the first step starts the averages, later ones move them.
@@ -222,7 +227,7 @@ TEST_P(TrainerCases, TheCpuPathFollowsThePlainOne) {
   expect_close(train(a, 3).params, to_double(train(b, 3).params), 2e-5, "params");
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, TrainerCases, testing::Range(0, 8),
+INSTANTIATE_TEST_SUITE_P(Cases, TrainerCases, testing::Range(0, 9),
                          [](const auto& suite) { return std::string(cases()[suite.param].name); });
 
 TEST(Trainer, LearnsAMappingThatCanBeLearnt) {

@@ -350,6 +350,7 @@ TrainOptions Config::train_options() const {
           .epochs = train.epochs,
           .learning_rate = train.learning_rate,
           .warmup_epochs = train.warmup_epochs,
+          .hidden_rate = train.hidden_rate,
           .momentum = train.momentum,
           .baseline_decay = train.baseline_decay,
           .c = train.c,
@@ -371,6 +372,7 @@ Config config_of(const TrainOptions& options) {
   config.train.batch = options.batch;
   config.train.learning_rate = options.learning_rate;
   config.train.warmup_epochs = options.warmup_epochs;
+  config.train.hidden_rate = options.hidden_rate;
   config.train.momentum = options.momentum;
   config.train.baseline_decay = options.baseline_decay;
   config.train.c = options.c;

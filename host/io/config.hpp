@@ -42,6 +42,7 @@ struct TrainConfig {
   std::int64_t batch = 100;
   double learning_rate = 0.1;
   std::optional<double> warmup_epochs;
+  double hidden_rate = 1;
   double momentum = 0.9;
   double baseline_decay = 0.99;
   std::optional<double> c;
@@ -120,6 +121,9 @@ struct Config {
     v("train.learning_rate", self.train.learning_rate, "at its peak", not_negative);
     v("train.warmup_epochs", self.train.warmup_epochs,
       "epochs of linear rise before the linear fall; auto: min(5, epochs / 5)", not_negative);
+    v("train.hidden_rate", self.train.hidden_rate,
+      "the hidden layers' rate over the output's; with G1, 1 / M takes the mean over particles",
+      not_negative);
     v("train.momentum", self.train.momentum, "v = momentum * v + gradient", fraction);
     v("train.baseline_decay", self.train.baseline_decay, "G1: of the averages behind L_bar",
       fraction);

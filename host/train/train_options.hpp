@@ -20,6 +20,7 @@ struct TrainOptions {
   std::int64_t epochs = 20;
   double learning_rate = 0.1;
   std::optional<double> warmup_epochs = {};  // min(5, epochs / 5) unless set
+  double hidden_rate = 1;  // learning rate of the hidden layers, as a multiple of the output's
   double momentum = 0.9;
   double baseline_decay = 0.99;  // of G1's averages
   std::optional<double> c = {};  // of G5: 1/M unless set

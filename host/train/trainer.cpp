@@ -103,14 +103,20 @@ void Trainer::enqueue_step(std::int64_t N) {
   const Range range(backend_, "update");
   backend_.accumulate_metrics(N, C_hat_.floats(), ess_.floats(),
                               reinterpret_cast<double*>(sums_.data()));
-  backend_.update({.params = params_.floats(),
-                   .velocity = velocity_.floats(),
-                   .parts = parts_.floats(),
-                   .size = part_layout_.gradient_size,
-                   .part_count = parts,
-                   .part_stride = stride,
-                   .scale = 1 / float(N),
-                   .momentum = float(options_.momentum)});
+  const auto update = [&](std::int64_t begin, std::int64_t end, double rate) {
+    backend_.update({.params = params_.floats() + begin,
+                     .velocity = velocity_.floats() + begin,
+                     .parts = parts_.floats() + begin,
+                     .size = end - begin,
+                     .part_count = parts,
+                     .part_stride = stride,
+                     .scale = float(rate) / float(N),
+                     .momentum = float(options_.momentum)});
+  };
+  // The hidden layers' slots lie before the output's; at one rate all are one update.
+  const std::int64_t border = options_.hidden_rate == 1 ? 0 : param_layout_.V.offset;
+  if (border > 0) update(0, border, options_.hidden_rate);
+  update(border, part_layout_.gradient_size, 1);
   if (part_layout_.baseline_size > 0) {
     backend_.update_baseline({.averages = baseline_.floats(),
                               .parts = parts_.floats() + part_layout_.gradient_size,

@@ -24,7 +24,12 @@ DataSet small_data(const NetworkSpec& spec, std::uint64_t seed) {
 }
 
 TrainOptions small_options(Estimator estimator) {
-  return {.estimator = estimator, .particles = 3, .batch = 4, .epochs = 3, .learning_rate = 0.1};
+  return {.estimator = estimator,
+          .particles = 3,
+          .batch = 4,
+          .epochs = 3,
+          .learning_rate = 0.1,
+          .hidden_rate = estimator == Estimator::G1 ? 0.5 : 1};
 }
 
 class TrainStep : public testing::TestWithParam<const char*> {

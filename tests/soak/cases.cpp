@@ -42,6 +42,7 @@ Case random_case(Random& random) {
   options.batch = random.integer(1, count);
   options.epochs = random.integer(1, 4);
   options.learning_rate = std::pow(10, random.uniform(-3, -1));
+  if (random.uniform() < 0.3) options.hidden_rate = random.uniform(0, 2);
   options.momentum = random.uniform(0, 0.95);
   options.baseline_decay = random.uniform(0.5, 0.99);
   options.drop_below = 0;  // the reference leaves nothing out
@@ -111,6 +112,7 @@ ProgramRun program_run(const std::string& program, const fs::path& scratch, cons
                                           fmt::format("train.batch={}", o.batch),
                                           fmt::format("train.epochs={}", o.epochs),
                                           fmt::format("train.learning_rate={}", o.learning_rate),
+                                          fmt::format("train.hidden_rate={}", o.hidden_rate),
                                           fmt::format("train.momentum={}", o.momentum),
                                           fmt::format("train.tile={}", o.tiling.tile),
                                           fmt::format("train.parts={}", o.tiling.parts),

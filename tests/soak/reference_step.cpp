@@ -82,11 +82,12 @@ StepCheck check_step(const Case& c, Trainer& trainer, const TrainerState& before
   const double rate = trainer.learning_rate(before.step);
   const TrainerState after = trainer.state();
   for (const ParamSlot& slot : ParamLayout(c.spec).slots()) {
+    const double scale = (slot.name.starts_with("layer") ? c.options.hidden_rate : 1) / N;
     for (std::int64_t e = slot.offset; e < slot.offset + slot.size(); ++e) {
-      const double v = c.options.momentum * velocity[e] + result.gradient[e] / N;
+      const double v = c.options.momentum * velocity[e] + scale * result.gradient[e];
       const double p = params[e] + rate * v;
       const double v_tolerance =
-          float_tolerance(terms, result.gradient_magnitude[e] * log_w_scale) / N +
+          scale * float_tolerance(terms, result.gradient_magnitude[e] * log_w_scale) +
           float_tolerance(1, std::abs(velocity[e]));
       const double p_tolerance = rate * v_tolerance + float_tolerance(1, std::abs(params[e]));
       const bool close = std::abs(after.velocity[e] - v) <= v_tolerance &&
