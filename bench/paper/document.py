@@ -1,13 +1,15 @@
-"""docs/reproduction.md from the results: reproduction.md.in with a table in place of each line {{name}}."""
+"""docs/reproduction.md from the results: reproduction.md.in with a table in place of each line {{name}}. The README's
+summary of it, too."""
 
 import math
 import re
 import statistics
 
 import figures
-from experiments import HERE, Job
+from experiments import HERE, ROOT, Job
 
-DOCUMENT = HERE.parent.parent / "docs" / "reproduction.md"
+DOCUMENT, README = ROOT / "docs" / "reproduction.md", ROOT / "README.md"
+SUMMARY = re.compile(r"(?<=<!-- by ./run paper -->\n\n).*?(?=\n\n<!-- to here -->)", re.DOTALL)  # its place in the README
 NOT_YET = "not run yet"
 
 
@@ -197,8 +199,23 @@ def text(experiments, results):
 PARTS = {"": figures_table, "-claims": claims_table, "-search": search_table, "-commands": commands}
 
 
+def summary(experiments, results):
+    """Both MNIST tables in one: that of the classes has every row."""
+
+    def cells(row):
+        if row is None:
+            return ["", ""]
+        (figure, paper), = row.paper.items()
+        return [ours(figure, results.of(row)), as_printed(figure, paper)]
+
+    halves = {row.key: row for row in rows_of("table1", experiments)}
+    lines = [[row.name, *cells(halves.get(row.key)), *cells(row)] for row in rows_of("table2", experiments)]
+    return grid(["", "lower halves: test NLL", "paper", "classes: test error", "paper"], lines)
+
+
 def write(experiments, results):
     DOCUMENT.write_text(text(experiments, results))
+    README.write_text(SUMMARY.sub(lambda _: summary(experiments, results), README.read_text()))
 
 
 def picture(match):

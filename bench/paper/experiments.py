@@ -22,7 +22,7 @@ class Table:
     valid: int  # examples set aside while the rate is chosen
     epochs: int
     short_epochs: int  # of the first round of the search, and of a quick run
-    seeds: int = 3  # runs of each row
+    seeds: int = 3  # runs of each row that does not say otherwise
     other_data: str = ""  # what the paper had in place of our data
     on_request: bool = False  # run only where it is asked for by name: not everyone has the data
     claims: tuple = ()  # of the paper: says, and the rows that are better and worse
@@ -36,6 +36,7 @@ class Experiment:
     settings: dict
     start: float
     epochs: int
+    seeds: int
     paper: dict = dataclasses.field(default_factory=dict)  # figure to [value] or [value, two standard deviations]
     of: "Experiment | None" = None  # the row of which this one changes a choice
 
@@ -124,7 +125,7 @@ def load(path=HERE / "experiments.toml"):
         table = Table(key=key, claims=claims[source], **fields)
         for row, values in rows[source].items():
             of = next((e for e in experiments if e.id == values.get("of")), None)
-            values = {"epochs": table.epochs, **values, "of": of}
+            values = {"epochs": table.epochs, "seeds": table.seeds, **values, "of": of}
             settings = (of.settings if of else {}) | values.pop("set")
             experiments.append(Experiment(table=table, key=row, settings=settings, **values))
     return rates, experiments

@@ -107,7 +107,7 @@ class Harness:
         return [self.results.job(experiment, seed) for seed in self.seeds(experiment) if seed not in known]
 
     def seeds(self, experiment):
-        return range(1, 1 + (1 if self.options.quick else self.options.seeds or experiment.table.seeds))
+        return range(1, 1 + (1 if self.options.quick else self.options.seeds or experiment.seeds))
 
     def run(self):
         while True:

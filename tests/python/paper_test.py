@@ -100,10 +100,12 @@ class TheList(unittest.TestCase):
         for row in EXPERIMENTS:
             self.assertIn(row.start, RATES)
 
-
-    def test_runs_three_seeds_of_the_papers_rows_and_one_of_other_choices(self):
+    def test_runs_three_seeds_of_the_papers_rows_unless_a_row_says_otherwise(self):
         for row in EXPERIMENTS:
-            self.assertEqual(row.table.seeds, 1 if row.of else 3)
+            self.assertGreaterEqual(row.seeds, 1 if row.of else 3)
+        self.assertEqual(experiment("table1/g3-m20").seeds, 3)
+        self.assertEqual(experiment("table1/g3-m1").seeds, 10)
+        self.assertEqual(experiment("choices/a-anew").seeds, 1)
 
     def test_a_search_does_not_look_at_the_test_examples(self):
         job = Job(experiment("table1/g3-m20"), 0.1, 5, search=True)
@@ -158,15 +160,18 @@ class TheResults(unittest.TestCase):
             append_line(path, {"a": 2})
             self.assertEqual(read_lines(path), [{"a": 1}, {"a": 2}])
 
-    def test_committed_ones_have_what_readers_need(self):
+    def test_committed_ones_have_what_readers_need_and_are_of_jobs_of_today(self):
         names = {e.id: e for e in EXPERIMENTS}
-        for path in (PAPER / "results").glob("*.jsonl"):
+        for path in (*(PAPER / "results").glob("*.jsonl"), *(PAPER / "search").glob("*.jsonl")):
+            search = path.parent.name == "search"
             for line in read_lines(path):
-                figures = names[line["experiment"]].table.figures
-                for key in ("seed", "learning_rate", "epochs", "config_sha256", *figures):
+                row = names[line["experiment"]]
+                for key in ("seed", "learning_rate", "epochs", *([row.table.chosen_by] if search else row.table.figures)):
                     self.assertIn(key, line)
-                job = Job(names[line["experiment"]], line["learning_rate"], line["epochs"], line["seed"])
+                job = Job(row, line["learning_rate"], line["epochs"], line["seed"], search)
                 self.assertEqual(line["config_sha256"], job.config_sha256)
+                if not search:
+                    self.assertIn(line, COMMITTED.of(row))
 
     def test_count_only_where_rate_and_config_are_those_of_today(self):
         row = experiment("table1/g3-m20")
@@ -197,6 +202,8 @@ class TheDocument(unittest.TestCase):
     def test_says_what_the_results_say(self):
         self.assertEqual(document.DOCUMENT.read_text(), document.text(EXPERIMENTS, COMMITTED),
                          "docs/reproduction.md is not that of the results: ./run paper --document writes it")
+        self.assertEqual(document.SUMMARY.findall(document.README.read_text()), [document.summary(EXPERIMENTS, COMMITTED)],
+                         "nor is the README's summary")
 
     def test_shows_mean_and_two_standard_deviations(self):
         self.assertEqual(document.with_margin("test_nll", [53.0, 54.0]), "53.50 ± 1.41")
