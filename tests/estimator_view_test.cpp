@@ -135,5 +135,15 @@ TEST(EstimatorCharts, LeaveOutWhatIsUnknownAndSaySo) {
   EXPECT_THAT(to_svg_file(charts, columns), Not(HasSubstr("nan")));
 }
 
+// In a paper or an image viewer: neither variables nor what only the report's page needs.
+TEST(EstimatorCharts, AreDrawnByMoreThanBrowsers) {
+  const auto [charts, columns] = charts_of({point_of({kOrdinary})});
+  const std::string file = to_svg_file(charts, columns);
+  EXPECT_THAT(file, HasSubstr("svg .line.c7{stroke:#5f6b7a}"));
+  EXPECT_THAT(file, HasSubstr("svg .title{font-size:15px;font-weight:600;fill:#1c2330}"));
+  for (const char* strange : {"var(", "@media", "body{", "transparent"})
+    EXPECT_THAT(file, Not(HasSubstr(strange)));
+}
+
 }  // namespace
 }  // namespace sfnn

@@ -269,6 +269,18 @@ class Drawing {
   std::string out_;
 };
 
+// Of all programs that show SVG, only browsers know variables.
+std::string in_light_colors(std::string css) {
+  for (std::size_t at; (at = css.find("var(")) != css.npos;) {
+    const std::size_t end = css.find(')', at);
+    const std::string name = css.substr(at + 4, end - at - 4) + ":";  // "--text:"
+    const std::size_t value = kLightColors.find(name) + name.size();
+    css.replace(at, end + 1 - at,
+                kLightColors.substr(value, kLightColors.find(';', value) - value));
+  }
+  return css;
+}
+
 }  // namespace
 
 std::vector<double> ticks(double low, double high, int about) {
@@ -322,10 +334,10 @@ std::string to_svg_file(const std::vector<Chart>& charts, int columns) {
   const double height = y + row_height + kGap;
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1:.0f}\" width=\"{0}\" "
-      "height=\"{1:.0f}\">\n<style>{2}{3}svg{{font:12.5px system-ui,\"Segoe UI\",Arial,sans-serif}}"
-      "\n.page{{fill:var(--card)}}</style>\n<rect class=\"page\" width=\"100%\" "
-      "height=\"100%\"/>\n{4}</svg>\n",
-      width, height, kReportStyle, color_style(), content);
+      "height=\"{1:.0f}\">\n<style>\nsvg{{font-family:Arial,Helvetica,sans-serif;font-size:12.5px}}"
+      "{2}"
+      "</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n{3}</svg>\n",
+      width, height, in_light_colors(std::string(kChartStyle) + color_style()), content);
 }
 
 std::string color_style() {

@@ -250,6 +250,13 @@ std::string data_of(const Runs& runs) {
   return fmt::format("{}", fmt::join(names, "; "));
 }
 
+std::string style() {
+  return fmt::format(
+      ":root{{color-scheme:light dark;{}}}\n@media screen{{:root{{--page:#f6f7f9}}}}\n"
+      "@media screen and (prefers-color-scheme:dark){{:root{{{}}}}}{}{}{}",
+      kLightColors, kDarkColors, kPageStyle, kChartStyle, color_style());
+}
+
 }  // namespace
 
 std::string report_page(const std::vector<ReportRun>& runs, const ReportOrigin& origin) {
@@ -260,9 +267,9 @@ std::string report_page(const std::vector<ReportRun>& runs, const ReportOrigin& 
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
       "'unsafe-inline'; img-src data:\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<title>sfnn report: {0}</title>\n<style>{1}{2}</style>\n</head>\n<body>\n<header><h1>{0}"
-      "</h1>\n",
-      title, kReportStyle, color_style());
+      "<title>sfnn report: "
+      "{0}</title>\n<style>{1}</style>\n</head>\n<body>\n<header><h1>{0}</h1>\n",
+      title, style());
   html += fmt::format(
       "<p>{}. <span class=\"whole\">sfnn {},</span> <span class=\"whole\">{}</span></p></header>\n",
       data_of(runs), escape(origin.version), escape(origin.date));

@@ -1,18 +1,34 @@
-// The report's style sheet. Light is the default, so that print is light whatever the screen is.
+// How the report looks, and charts that stand alone. Rules name their colours, var(--text); each has
+// a light and a dark value. Light is the default, so that print is light whatever the screen is.
 #pragma once
 
 #include <string_view>
 
 namespace sfnn {
 
-inline constexpr std::string_view kReportStyle = R"css(
-:root{color-scheme:light dark;
+inline constexpr std::string_view kLightColors = R"css(
 --page:#fff;--card:#fff;--text:#1c2330;--soft:#5b6472;--rule:#dfe3e8;--grid:#e9ecf0;--mark:#fff4cf;
---c0:#2563b8;--c1:#d4571c;--c2:#1f8a55;--c3:#8a4fb8;--c4:#a97a00;--c5:#0f8a9d;--c6:#c2344f;--c7:#5f6b7a}
-@media screen{:root{--page:#f6f7f9}}
-@media screen and (prefers-color-scheme:dark){:root{
+--c0:#2563b8;--c1:#d4571c;--c2:#1f8a55;--c3:#8a4fb8;--c4:#a97a00;--c5:#0f8a9d;--c6:#c2344f;--c7:#5f6b7a;)css";
+
+inline constexpr std::string_view kDarkColors = R"css(
 --page:#12161d;--card:#1a2029;--text:#e6eaf0;--soft:#9aa5b4;--rule:#313a47;--grid:#2a323e;--mark:#3d3516;
---c0:#6fa8ff;--c1:#ff9257;--c2:#56c98b;--c3:#c792ee;--c4:#e0b340;--c5:#4fc4d6;--c6:#ff7d93;--c7:#a9b4c2}}
+--c0:#6fa8ff;--c1:#ff9257;--c2:#56c98b;--c3:#c792ee;--c4:#e0b340;--c5:#4fc4d6;--c6:#ff7d93;--c7:#a9b4c2;)css";
+
+inline constexpr std::string_view kChartStyle = R"css(
+svg .title{font-size:15px;font-weight:600;fill:var(--text)}
+svg .legend{fill:var(--text)}
+svg .tick{fill:var(--soft);font-variant-numeric:tabular-nums}
+svg .label{fill:var(--soft)}
+svg .right{text-anchor:end}svg .middle{text-anchor:middle}
+svg .grid{stroke:var(--grid)}svg .axis{stroke:var(--soft)}
+svg .line{fill:none;stroke-width:2;stroke-linejoin:round;stroke-linecap:round}
+svg .dashed{stroke-dasharray:2 5;stroke-width:1.8}
+svg .dotted{stroke-dasharray:7 4}
+svg .area{opacity:.13;stroke:none}
+svg .mark{stroke:#000;stroke-opacity:0;stroke-width:12;pointer-events:all}
+)css";
+
+inline constexpr std::string_view kPageStyle = R"css(
 *{box-sizing:border-box}
 body{margin:0 auto;padding:32px 28px 64px;max-width:1240px;background:var(--page);color:var(--text);
 font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
@@ -26,17 +42,6 @@ figure,.card{margin:0;background:var(--card);border:1px solid var(--rule);border
 figcaption{font-weight:600;margin-bottom:10px}
 figure{overflow-x:auto}
 svg.chart{display:block;width:100%;min-width:440px;height:auto;max-width:720px;margin:auto;font-size:12.5px}
-svg .title{font-size:15px;font-weight:600;fill:var(--text)}
-svg .legend{fill:var(--text)}
-svg .tick{fill:var(--soft);font-variant-numeric:tabular-nums}
-svg .label{fill:var(--soft)}
-svg .right{text-anchor:end}svg .middle{text-anchor:middle}
-svg .grid{stroke:var(--grid)}svg .axis{stroke:var(--soft)}
-svg .line{fill:none;stroke-width:2;stroke-linejoin:round;stroke-linecap:round}
-svg .dashed{stroke-dasharray:2 5;stroke-width:1.8}
-svg .dotted{stroke-dasharray:7 4}
-svg .area{opacity:.13;stroke:none}
-svg .mark{stroke:transparent;stroke-width:12;pointer-events:all}
 .scroll{overflow-x:auto}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
 th,td{text-align:left;padding:6px 12px 6px 0;border-bottom:1px solid var(--rule);vertical-align:top}
