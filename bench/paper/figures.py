@@ -55,10 +55,12 @@ def command(made, job, sfnn="./run sfnn", runs="build/paper"):
 
 
 def measure(sfnn, runs, experiments, results):
-    """Whatever was not made of the run that is its row's first today, and whose run is on this machine."""
+    """Whatever was not made of the run that is its row's first today, and whose run is on this machine. Returns what
+    sfnn said of those that it could not make; their old ones stay."""
     for folder in (MEASURED, PICTURES):
         folder.mkdir(parents=True, exist_ok=True)
     sources = json.loads(SOURCES.read_text()) if SOURCES.exists() else {}
+    failures = []
     for made in MADE:
         experiment = made.experiment(experiments)
         job = results.job(experiment, 1)
@@ -68,11 +70,15 @@ def measure(sfnn, runs, experiments, results):
             continue
         new = dataclasses.replace(made, path=made.path.with_stem(made.path.stem + "-new"))
         new.path.unlink(missing_ok=True)
-        subprocess.run(shlex.split(command(new, job, shlex.quote(str(sfnn)), shlex.quote(str(runs)))), check=True, cwd=ROOT,
-                       stdout=subprocess.DEVNULL)
+        process = subprocess.run(shlex.split(command(new, job, shlex.quote(str(sfnn)), shlex.quote(str(runs)))), cwd=ROOT,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        if process.returncode != 0:
+            failures.append(f"{made.path.name}: sfnn ended with {process.returncode}: {process.stderr.strip()}")
+            continue
         new.path.replace(made.path)
         sources[made.path.name] = job.config_sha256
         SOURCES.write_text(json.dumps(sources, indent=2) + "\n")
+    return failures
 
 
 def draw():

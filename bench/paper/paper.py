@@ -88,7 +88,7 @@ class Harness:
 
     def __init__(self, options, experiments, results, publish):
         self.options, self.experiments, self.results, self.publish = options, experiments, results, publish
-        self.running, self.given_up = [], []
+        self.running, self.given_up, self.not_made = [], [], []
         self.refused = set()  # tables, such as those whose data set is not there
         self.started, self.cost_done = time.monotonic(), 0.0
 
@@ -182,7 +182,9 @@ class Harness:
         hopeless = [e.id for e in self.experiments if self.results.rate(e) == (None, [])]
         for name in hopeless:
             say(f"paper: {name}: no rate trains")
-        return [*hopeless, *self.given_up]
+        for failure in self.not_made:
+            say(f"paper: {failure}")
+        return [*hopeless, *self.given_up, *self.not_made]
 
 
 def say(text, end="\n"):
@@ -265,7 +267,7 @@ def main(arguments):
         if not options.document:
             harness.run()
             if is_ours:
-                figures.measure(options.sfnn, options.runs, experiments, results)
+                harness.not_made = figures.measure(options.sfnn, options.runs, experiments, results)
     except KeyboardInterrupt:
         say("paper: stopped; the same command goes on")
         sys.exit(128 + signal.SIGINT)
