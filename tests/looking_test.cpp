@@ -293,6 +293,7 @@ TEST_F(Looking, NoOutputReplacesAFileOfTheRun) {
            {"eval here --curve here/config.toml", "must end in .csv"},
            {"report here --out here/metrics.jsonl", "must end in .html"},
            {"estimators here --plot here/config.toml", "must end in .svg"},
+           {"estimators here --plot nowhere/e.svg", "there is no folder nowhere"},
            {"estimators here --out here/config.toml", "must end in .jsonl"},
            {"estimators here --out here/metrics.jsonl", "a file of a run's own"},
            {"estimators here --out here/../here/sessions.jsonl", "a file of a run's own"}}) {

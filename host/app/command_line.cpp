@@ -80,7 +80,10 @@ void require_output(const std::string& option, const std::string& path,
     throw ConfigError(
         fmt::format("{} {}: must end in {}", option, path, fmt::join(endings, " or ")));
   }
-  const RunDirectory run(file.parent_path());
+  const fs::path folder = file.parent_path();
+  if (!folder.empty() && !fs::exists(folder))
+    throw ConfigError(fmt::format("{} {}: there is no folder {}", option, path, folder.string()));
+  const RunDirectory run(folder);
   if (!run.holds_run()) return;
   for (const fs::path& own : {run.metrics(), run.sessions(), run.search()}) {
     if (file.filename() == own.filename())

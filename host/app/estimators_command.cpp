@@ -191,11 +191,11 @@ void add_estimators_command(CLI::App& app, int& code) {
   sub->add_option("--particles", command->particles, "M (else as in training)")->check(some);
   sub->add_option("--batch", command->batch, "Examples of the mini-batch (else as in training)")
       ->check(some);
-  sub->add_option("--draws", command->draws, "Gradients drawn for each estimator")
+  sub->add_option("--draws", command->draws, "Gradients drawn for each estimator, 10 or more")
       ->check(some)
       ->capture_default_str();
   sub->add_option("--reference", command->reference,
-                  "M of the reference (else enumeration of up to 12 units, or 1000)")
+                  "M of the reference, 8 or more (else enumeration of up to 12 units, or 1000)")
       ->check(some);
   sub->add_option("--sweep-c", command->sweep_c,
                   "Instead: the norm of G5's draws for the first layer, for these values of c M")
