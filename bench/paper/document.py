@@ -40,12 +40,22 @@ def seeds_and_rate(runs):
     return [str(len(runs)), f"{runs[0]['learning_rate']:g}" if runs else ""]
 
 
+def variance_of_mean(values):
+    return statistics.variance(values) / len(values) if len(values) > 1 else math.nan
+
+
+def doubt(difference, *samples):
+    """What is to be added to a verdict on a difference of means: less than two standard errors may be chance."""
+    if any(len(values) < 2 for values in samples):
+        return ", one seed"
+    return ", within the noise" if difference**2 < 4 * sum(map(variance_of_mean, samples)) else ""
+
+
 def as_good(figure, runs, paper):
     """Whether our mean is at the paper's figure or better, its own margin allowed."""
     values = [run[figure] for run in runs]
-    if statistics.fmean(values) <= sum(paper):
-        return "yes"
-    return "**no**, within our margin" if statistics.fmean(values) - margin(values) <= sum(paper) else "**no**"
+    difference = statistics.fmean(values) - sum(paper)
+    return ("yes" if difference <= 0 else "**no**") + doubt(difference, values)
 
 
 def grid(header, rows):
@@ -77,7 +87,7 @@ def papers_table(table, experiments, results):
         (figure, paper), = experiment.paper.items()
         printed = as_printed(figure, paper)
         if foreign and not results.quick:
-            printed = f'<span style="color: grey">{printed}</span>'
+            printed = f'<span style="color: grey"><i>{printed}</i></span>'  # not everyone shows the colour
         line = [experiment.name, *(ours(f, runs) for f in titles), printed]
         if judged:
             line.append(as_good(figure, runs, paper) if runs else "")
@@ -112,11 +122,9 @@ def claims_table(table, experiments, results):
             lines.append([claim["says"], "", NOT_YET])
             continue
         better, worse = max(claim["better"], key=mean), min(claim["worse"], key=mean)
-        verdict = "holds" if mean(better) <= mean(worse) else "**does not hold**"
-        if min(len(values[better]), len(values[worse])) < 2:
-            verdict += ", one seed"
-        elif abs(mean(better) - mean(worse)) <= margin(values[better]) + margin(values[worse]):
-            verdict += ", within the margins"
+        difference = mean(better) - mean(worse)
+        verdict = "holds" if difference <= 0 else "**does not hold**"
+        verdict += doubt(difference, values[better], values[worse])
         pair = " against ".join(f"{rows[key].name}: {number(figure, mean(key))}" for key in (better, worse))
         lines.append([claim["says"], pair, verdict])
     return grid(["the paper says", "its closest pair, here", "here"], lines) if lines else ""
@@ -136,8 +144,8 @@ def search_table(table, experiments, results):
             cells = []
             for rate in results.rates:
                 value = tried.get((rate, epochs))
-                text = "" if value is None else "diverged" if math.isinf(value) else number(figure, value)
-                cells.append(f"**{text}**" if rate == chosen and epochs == experiment.epochs else text)
+                cell = "" if value is None else "diverged" if math.isinf(value) else number(figure, value)
+                cells.append(f"**{cell}**" if rate == chosen and epochs == experiment.epochs else cell)
             lines.append([experiment.key, str(epochs), *cells])
     return grid(["row", "epochs", *(f"{rate:g}" for rate in results.rates)], lines) if lines else ""
 
@@ -162,36 +170,52 @@ def shell(lines):
     return "```sh\n" + "\n".join(lines) + "\n```"
 
 
-def theorem1():
-    """The toy of the theorem: y is a fair coin whatever x, P(y|h) = 0.9 where y = h, and P(h = 1) = p is free."""
+def theorem1(q):
+    """The toy of the theorem: P(y = 1) = q whatever x, P(y|h) = 0.9 where y = h, and P(h = 1) = p is free."""
+    counts, ps = (1, 2, 5, 20, 100), (0.0, 0.25, 0.5, 0.75, 1.0)
+    columns = [[criterion(p, q, M) for p in ps] for M in counts] + [[limit(p, q) for p in ps]]
 
-    def criteria(p, M):
-        """E[C_hat_M] by enumeration of how many of M particles are 1, for either y."""
-        total = 0.0
-        for y in (0, 1):
-            for ones in range(M + 1):
-                chance = math.comb(M, ones) * p**ones * (1 - p) ** (M - ones)
-                right = ones if y else M - ones
-                total += 0.5 * chance * math.log((0.9 * right + 0.1 * (M - right)) / M)
-        return total
+    def cell(value, column):
+        return f"**{value:.4f}**" if value > max(column) - 1e-9 else f"{value:.4f}"
 
-    counts, ps = (1, 2, 5, 20, 100), (0.0, 0.1, 0.25, 0.5)
-    lines = [[f"{p:g}", *(f"{criteria(p, M):.4f}" for M in counts), f"{limit(p):.4f}"] for p in ps]
+    lines = [[f"{p:g}", *(cell(column[i], column) for column in columns)] for i, p in enumerate(ps)]
     return grid(["P(h = 1)", *(f"M = {M}" for M in counts), "C"], lines)
 
 
-def limit(p):
+def criterion(p, q, M):
+    """E[C_hat_M] by enumeration of how many of M particles are 1, for either y."""
+    total = 0.0
+    for y, chance_of_y in ((0, 1 - q), (1, q)):
+        for ones in range(M + 1):
+            chance = math.comb(M, ones) * p**ones * (1 - p) ** (M - ones)
+            right = ones if y else M - ones
+            total += chance_of_y * chance * math.log((0.9 * right + 0.1 * (M - right)) / M)
+    return total
+
+
+def limit(p, q):
     """E[C], the criterion that M particles approach."""
-    return 0.5 * math.log(0.9 * p + 0.1 * (1 - p)) + 0.5 * math.log(0.1 * p + 0.9 * (1 - p))
+    return q * math.log(0.9 * p + 0.1 * (1 - p)) + (1 - q) * math.log(0.1 * p + 0.9 * (1 - p))
+
+
+def curve_numbers():
+    """Some points of Figure 1, right, as a sentence has them."""
+    parts = []
+    for row, name in figures.CURVES.items():
+        nll = dict(figures.curve(row))
+        if nll:
+            parts.append(f"{name} {', '.join(f'{nll[M]:.2f}' for M in (20, 40, 100))}")
+    return "; ".join(parts) or NOT_YET
 
 
 def text(experiments, results):
     """The whole document."""
-    parts = {"theorem1": theorem1(), "figure-commands": figure_commands(experiments, results)}
+    parts = {"theorem1-fair": theorem1(0.5), "theorem1-uneven": theorem1(0.7), "curve-numbers": curve_numbers(),
+             "figure-commands": figure_commands(experiments, results)}
     for table in dict.fromkeys(experiment.table for experiment in experiments):
-        asked_for = table.on_request and not results.runs.get(table.key)
+        left_out = table.on_request and not results.runs.get(table.key)
         for part, make in PARTS.items():
-            parts[table.key + part] = "" if asked_for else make(table.key, experiments, results)
+            parts[table.key + part] = "" if left_out else make(table.key, experiments, results)
     document = (HERE / "reproduction.md.in").read_text()
     for name, part in parts.items():
         document = document.replace("{{" + name + "}}", part)
@@ -217,8 +241,16 @@ def summary(experiments, results):
 
 
 def write(experiments, results):
-    DOCUMENT.write_text(text(experiments, results))
-    README.write_text(SUMMARY.sub(lambda _: summary(experiments, results), README.read_text()))
+    replace(DOCUMENT, text(experiments, results))
+    replace(README, SUMMARY.sub(lambda _: summary(experiments, results), README.read_text()))
+
+
+def replace(path, content):
+    """A file whole or as it was, whenever we are killed."""
+    if not path.exists() or path.read_text() != content:
+        new = path.with_name(path.name + ".new")
+        new.write_text(content)
+        new.replace(path)
 
 
 def picture(match):

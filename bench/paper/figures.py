@@ -40,8 +40,8 @@ class Made:
 MADE = [
     *(Made(MEASURED / f"curve-{row}.csv", f"table1/{row}", "eval {run} --curve") for row in CURVES),
     Made(MEASURED / "norms.jsonl", "table2/g5-m20",
-         "estimators {run}/checkpoints/step-00000600.safetensors {run}/checkpoints/step-00004200.safetensors "
-         "{run}/checkpoints/step-00030000.safetensors --sweep-c 0:2:0.1 --out"),
+         "estimators " + " ".join(f"{{run}}/checkpoints/step-{600 * epoch:08}.safetensors" for epoch in NORM_EPOCHS)
+         + " --sweep-c 0:2:0.1 --out"),
     Made(PICTURES / "samples-g3-m20.png", "table1/g3-m20", "sample {run} --samples 10 --out"),
     Made(PICTURES / "samples-g5-m20.png", "table1/g5-m20", "sample {run} --samples 10 --out"),
     Made(PICTURES / "samples-a.png", "table1/a", "sample {run} --samples 1 --out"),
@@ -54,9 +54,9 @@ def command(made, job, sfnn="./run sfnn", runs="build/paper"):
     return f"{sfnn} {made.arguments.format(run=run)} {made.path.relative_to(ROOT)} --device cpu"
 
 
-def measure(sfnn, runs, experiments, results):
-    """Whatever was not made of the run that is its row's first today, and whose run is on this machine. Returns what
-    sfnn said of those that it could not make; their old ones stay."""
+def measure(sfnn, runs, experiments, results, say):
+    """Whatever was not made of the run that is its row's first today, and whose run is on this machine. Returns (file,
+    exit code, what sfnn said) of those that it could not make; their old ones stay."""
     for folder in (MEASURED, PICTURES):
         folder.mkdir(parents=True, exist_ok=True)
     sources = json.loads(SOURCES.read_text()) if SOURCES.exists() else {}
@@ -68,12 +68,13 @@ def measure(sfnn, runs, experiments, results):
         is_there = is_done and (runs / job.directory / "checkpoints" / "latest").exists()
         if not is_there or (made.path.exists() and sources.get(made.path.name) == job.config_sha256):
             continue
+        say(f"making {made.path.relative_to(ROOT)}")
         new = dataclasses.replace(made, path=made.path.with_stem(made.path.stem + "-new"))
         new.path.unlink(missing_ok=True)
         process = subprocess.run(shlex.split(command(new, job, shlex.quote(str(sfnn)), shlex.quote(str(runs)))), cwd=ROOT,
                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         if process.returncode != 0:
-            failures.append(f"{made.path.name}: sfnn ended with {process.returncode}: {process.stderr.strip()}")
+            failures.append((made.path.name, process.returncode, process.stderr.strip()))
             continue
         new.path.replace(made.path)
         sources[made.path.name] = job.config_sha256
@@ -94,24 +95,28 @@ def draw():
 
 
 def save(figure, name):
-    figure.savefig(PICTURES / name, bbox_inches="tight", metadata={"Date": None})
+    figure.savefig(PICTURES / name, bbox_inches="tight", metadata={"Date": None, "Creator": None})
+
+
+def curve(row):
+    """[(M, test NLL)] as measured; empty where it has not been."""
+    path = MEASURED / f"curve-{row}.csv"
+    if not path.exists():
+        return []
+    with open(path) as file:
+        return [(int(line["M"]), -float(line["C_hat"])) for line in csv.DictReader(file)]
 
 
 def draw_curves():
     from matplotlib import pyplot
 
-    paths = {row: MEASURED / f"curve-{row}.csv" for row in CURVES}
-    if not any(path.exists() for path in paths.values()):
+    curves = {row: points for row in CURVES if (points := curve(row))}
+    if not curves:
         return
     figure, axes = pyplot.subplots(figsize=(5, 3.4))
-    for (row, path), colour in zip(paths.items(), (BLUE, ORANGE)):
-        if not path.exists():
-            continue
-        with open(path) as file:
-            lines = list(csv.DictReader(file))
-        m, nll = zip(*((int(line["M"]), -float(line["C_hat"])) for line in lines))
-        axes.plot(m, nll, color=colour)
-        axes.annotate(CURVES[row], (m[-1], nll[-1]), xytext=(5, -3), textcoords="offset points", color=colour)
+    for (row, points), colour in zip(curves.items(), (BLUE, ORANGE)):
+        axes.plot(*zip(*points), color=colour)
+        axes.annotate(CURVES[row], points[-1], xytext=(5, -3), textcoords="offset points", color=colour)
     axes.set(xlabel="particles M at test time", ylabel="test NLL, nats", xlim=(0, 100))
     save(figure, "figure1-right.svg")
 

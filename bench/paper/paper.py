@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 
 import document
 import figures
@@ -25,13 +26,18 @@ First the learning rates, by runs with validation examples, then a run of each r
   ./run paper --quick                  all rows in a tenth of the epochs, at the rates where searches begin
   ./run paper --only table1/g3-m20     that row; may be repeated; table1 stands for all of its rows
   ./run paper --only tfd               the paper's own faces, for those who have them (bench/faces/tfd_to_idx.py)
+  ./run paper --results mine           all of it from nothing, with none of the results that come with the sources
 
 Data sets are looked for as sfnn train does: `./run sfnn train --help`. Results are JSON lines, below
 bench/paper/results those of runs and below bench/paper/search those of searches; of --quick below build/paper/quick.
-The document is written from those of bench/paper alone."""
+The document and the README's table are written from those of bench/paper alone.
+
+Exit codes: 0 done; 1 a run or a figure failed, or no rate trains; 2 usage, or a data set that is not there; 129, 130 or
+143 stopped by a signal, the runs saved."""
 
 FAILED, BAD_INPUT = 1, 2  # how sfnn ends
-HOPELESS, BUSY = "no longer finite", "is in use by"  # what it says where a rate does not train, or it must wait
+HOPELESS, BUSY, NO_DATA = "no longer finite", "is in use by", "SFNN_DATA at the folder"  # and what it says then
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PR_SET_PDEATHSIG = 1
 
 
@@ -89,7 +95,8 @@ class Harness:
     def __init__(self, options, experiments, results, publish):
         self.options, self.experiments, self.results, self.publish = options, experiments, results, publish
         self.running, self.given_up, self.not_made = [], [], []
-        self.refused = set()  # tables, such as those whose data set is not there
+        self.no_data = set()  # tables whose data set is not there
+        self.told = []  # jobs that wait for another program
         self.started, self.cost_done = time.monotonic(), 0.0
 
     def missing(self):
@@ -99,7 +106,7 @@ class Harness:
         for experiment in self.experiments:
             rate, searching = self.results.rate(experiment)
             jobs += searching if rate is None else self.missing_runs(experiment)
-        jobs = [job for job in jobs if job.experiment.table.key not in self.refused and job not in self.given_up]
+        jobs = [job for job in jobs if job.experiment.table.key not in self.no_data and job not in self.given_up]
         return sorted(jobs, key=lambda job: (job.experiment.of is not None, job.seed))
 
     def missing_runs(self, experiment):
@@ -133,16 +140,26 @@ class Harness:
     def take(self, running):
         job = running.job
         code, message = running.outcome()
-        if code == BAD_INPUT and BUSY in message:
-            return time.sleep(1)  # it is still missing, and so tried again
-        if code == BAD_INPUT:  # the table's others would end in the same way
-            if job.experiment.table.key not in self.refused:
+        if code == BAD_INPUT and BUSY in message:  # it is still missing, and so tried again
+            self.wait_for_another(job, message)
+        elif code != 0 and NO_DATA in message:  # the table's others would end in the same way
+            if job.experiment.table.key not in self.no_data:
                 say(f"paper: {message}")
-            return self.refused.add(job.experiment.table.key)
-        if code != 0 and not (job.search and code == FAILED and HOPELESS in message):
+            self.no_data.add(job.experiment.table.key)
+        elif code != 0 and not (job.search and code == FAILED and HOPELESS in message):
             self.given_up.append(job)
-            return say(f"paper: {job.name}: sfnn ended with {code}: {message}")
-        line = running.line()
+            say(f"paper: {job.name}: {ended(code, message)}")
+        else:
+            self.keep(running)
+
+    def wait_for_another(self, job, message):
+        if job not in self.told:
+            say(f"paper: {job.name} waits: {message}")
+        self.told.append(job)
+        time.sleep(1)
+
+    def keep(self, running):
+        job, line = running.job, running.line()
         self.results.add(job, line)
         self.publish()
         self.cost_done += job.cost * (1 - running.done_before)
@@ -157,7 +174,7 @@ class Harness:
         cost = sum(job.cost for job in self.missing())
         for experiment in self.experiments:
             rate, jobs = self.results.rate(experiment)
-            if rate is None and experiment.table.key not in self.refused:
+            if rate is None and experiment.table.key not in self.no_data:
                 known = [epochs for _, epochs in self.results.tried(experiment)] + [job.epochs for job in jobs]
                 runs = len(self.seeds(experiment)) + max(0, 3 - known.count(experiment.epochs))
                 cost += runs * Job(experiment, experiment.start, experiment.epochs).cost
@@ -169,7 +186,10 @@ class Harness:
         elapsed = time.monotonic() - self.started
         time_left = f"about {left * elapsed / done / 60:.0f} minutes left" if done > 0.2 else "time left unknown yet"
         parts = [f"{running.job.name} {100 * running.share():.0f} %" for running in self.running]
-        say("; ".join([*parts, time_left]), end="\r" if sys.stderr.isatty() else "\n")
+        if sys.stderr.isatty():  # the time left first: a narrow terminal shows no more than fits
+            say("; ".join([time_left, *parts])[:shutil.get_terminal_size().columns - 1], end="\r")
+        else:
+            say("; ".join([*parts, time_left]))
 
     def stop(self):
         """Every run saves its state."""
@@ -178,13 +198,13 @@ class Harness:
         for running in self.running:
             running.process.wait()
 
-    def failures(self):
-        hopeless = [e.id for e in self.experiments if self.results.rate(e) == (None, [])]
-        for name in hopeless:
-            say(f"paper: {name}: no rate trains")
-        for failure in self.not_made:
+    def exit_code(self):
+        """Says what has not been said of it yet."""
+        untold = [f"{e.id}: no rate trains" for e in self.experiments if self.results.rate(e) == (None, [])]
+        untold += self.not_made
+        for failure in untold:
             say(f"paper: {failure}")
-        return [*hopeless, *self.given_up, *self.not_made]
+        return BAD_INPUT if self.no_data else FAILED if untold or self.given_up else 0
 
 
 def say(text, end="\n"):
@@ -201,13 +221,28 @@ def show_number(value):
     return "not finite" if value is None else f"{value:.4g}"
 
 
+def stop(number, _):
+    """The first signal ends the work; those after it find it being saved, which nothing may cut short."""
+    for each in STOPS:
+        signal.signal(each, signal.SIG_IGN)
+    say("paper: stopped; the same command goes on")
+    sys.exit(128 + number)
+
+
+def ended(code, message):
+    """How sfnn did, in words."""
+    return f"sfnn was killed by {signal.Signals(-code).name}" if code < 0 else f"sfnn ended with {code}: {message}"
+
+
 def lock(folder):
     """For as long as we live: two at once would run the same and write over each other's document."""
-    folder.mkdir(parents=True, exist_ok=True)
     try:
+        folder.mkdir(parents=True, exist_ok=True)
         fcntl.flock(os.open(folder, os.O_RDONLY), fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         stop_with(f"another ./run paper is at work on {folder}")
+    except OSError as error:
+        stop_with(f"{folder}: {error.strerror}")
 
 
 def chosen(experiments, only, quick):
@@ -224,19 +259,22 @@ def parse(arguments):
     parser = argparse.ArgumentParser(prog="./run paper", description=__doc__, epilog=EPILOG,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a tenth of the epochs, one seed, no search")
-    parser.add_argument("--seeds", type=int, metavar="N", help="runs of each row (3, of other choices 1)")
+    parser.add_argument("--seeds", type=int, metavar="N", help="runs of each row (as many as experiments.toml says)")
     parser.add_argument("--only", action="append", default=[], metavar="ROW", help="such as table1/g3-m20, or table1")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="runs at a time (one a core)")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), metavar="N",
+                        help="runs at a time (one a core)")
     parser.add_argument("--experiments", type=pathlib.Path, default=HERE / "experiments.toml", metavar="FILE",
                         help="another list of experiments")
     parser.add_argument("--results", type=pathlib.Path, default=HERE, metavar="FOLDER",
-                        help="where its results are kept; elsewhere, tables are printed and no document is written")
+                        help="where results are kept, if not bench/paper: tables are printed, no document is written")
     parser.add_argument("--document", action="store_true", help="run nothing: write the document and figures anew")
     parser.add_argument("--sfnn", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
     parser.add_argument("--runs", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if (options.seeds is not None and options.seeds < 1) or options.jobs < 1:
         parser.error("--seeds and --jobs must be at least 1")
+    if options.quick and (options.seeds or options.document):
+        parser.error("--quick runs one seed and writes no document: it goes with neither --seeds nor --document")
     for name in ("sfnn", "runs", "experiments", "results"):
         setattr(options, name, getattr(options, name).resolve())
     if options.results == HERE and options.experiments != HERE / "experiments.toml":
@@ -246,11 +284,25 @@ def parse(arguments):
     return options
 
 
+def print_tables(experiments, picked, results):
+    """As the document has them: what was picked, and of whole tables what the paper says of their rows."""
+    for table in dict.fromkeys(experiment.table for experiment in picked):
+        length = f", {table.short_epochs} epochs" if results.quick else ""
+        print(f"{table.title}{length}\n\n{document.figures_table(table.key, picked, results)}\n")
+        if table.claims and not results.quick and all(e in picked for e in experiments if e.table is table):
+            print(f"{document.claims_table(table.key, picked, results)}\n")
+
+
 def main(arguments):
     options = parse(arguments)
     if "SFNN_DATA" in os.environ:  # which is relative to where we are, and runs are started elsewhere
         os.environ["SFNN_DATA"] = os.path.abspath(os.environ["SFNN_DATA"])
-    rates, experiments = load(options.experiments)
+    try:
+        rates, experiments = load(options.experiments)
+    except OSError as error:
+        stop_with(f"{options.experiments}: {error.strerror}")
+    except tomllib.TOMLDecodeError as error:
+        stop_with(f"{options.experiments}: {error}")
     picked = chosen(experiments, options.only, options.quick)
     lock(options.results)
     results = Results(options.results, rates, options.quick)
@@ -261,27 +313,27 @@ def main(arguments):
             document.write(experiments, results)
 
     harness = Harness(options, picked, results, publish)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, _: sys.exit(128 + number))
+    for number in STOPS:
+        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
+            signal.signal(number, stop)
     try:
         if not options.document:
             harness.run()
             if is_ours:
-                harness.not_made = figures.measure(options.sfnn, options.runs, experiments, results)
-    except KeyboardInterrupt:
-        say("paper: stopped; the same command goes on")
-        sys.exit(128 + signal.SIGINT)
+                for name, code, message in figures.measure(options.sfnn, options.runs, experiments, results, say):
+                    harness.not_made.append(f"{name}: {ended(code, message)}")
     finally:
         harness.stop()
     if is_ours:
-        figures.draw()
+        try:
+            figures.draw()
+        except ModuleNotFoundError as error:
+            harness.not_made.append(f"figures are left as they are: {error}")
         publish()
-        say(f"wrote {document.DOCUMENT}")
+        say(f"wrote {document.DOCUMENT} and the table of {document.README}")
     else:
-        for table in dict.fromkeys(experiment.table for experiment in picked):
-            epochs = table.short_epochs if options.quick else table.epochs
-            print(f"{table.title}, {epochs} epochs\n\n{document.figures_table(table.key, picked, results)}\n")
-    sys.exit(BAD_INPUT if harness.refused else FAILED if harness.failures() else 0)
+        print_tables(experiments, picked, results)
+    sys.exit(harness.exit_code())
 
 
 if __name__ == "__main__":
