@@ -182,7 +182,7 @@ class TheResults(unittest.TestCase):
             search = path.parent.name == "search"
             for line in read_lines(path):
                 row = names[line["experiment"]]
-                found = [row.table.chosen_by] if search else row.table.figures
+                found = [row.table.chosen_by] if search else [*row.table.figures, "version", "device"]
                 for key in ("seed", "learning_rate", "epochs", *found):
                     self.assertIn(key, line)
                 job = Job(row, line["learning_rate"], line["epochs"], line["seed"], search)
