@@ -5,6 +5,7 @@ usage: paper_test.py SFNN
 
 import csv
 import dataclasses
+import io
 import itertools
 import json
 import math
@@ -414,9 +415,14 @@ class TheCommand(unittest.TestCase):
         self.assertEqual(result.stderr.count("found no faces/att"), 1)
         self.assertEqual(len(list(self.folder.glob("runs/toy/*"))), 1)
 
-    def test_says_what_runs_and_how_far_it_is(self):
-        self.assertIn("toy/g3 rate 0.03, 2 epochs, seed 1 0 %; toy/a rate 0.03, 2 epochs, seed 1 0 %; time left unknown yet",
-                      self.paper("--quick", "--jobs=2").stderr)
+    def test_says_what_runs_how_far_it_is_and_how_long_it_takes(self):
+        row, options = experiment("table1/g3-m20"), unittest.mock.Mock(quick=True)
+        harness = paper.Harness(options, [row], Results(self.folder, RATES, quick=True), publish=None)
+        harness.running = [unittest.mock.Mock(job=Job(row, row.start, 5), share=lambda: 0.25, done_before=0.0)]
+        harness.started -= 60
+        with unittest.mock.patch("sys.stderr", io.StringIO()) as shown:
+            harness.show()
+        self.assertEqual(shown.getvalue(), "table1/g3-m20 rate 0.1, 5 epochs, seed 1 25 %; about 3 minutes left\n")
 
     def test_names_the_signal_that_killed_a_run(self):
         self.stub.write_text("#!/bin/sh\nkill -KILL $$\n")
