@@ -40,15 +40,12 @@ def seeds_and_rate(runs):
     return [str(len(runs)), f"{runs[0]['learning_rate']:g}" if runs else ""]
 
 
-def variance_of_mean(values):
-    return statistics.variance(values) / len(values) if len(values) > 1 else math.nan
-
-
 def doubt(difference, *samples):
     """What is to be added to a verdict on a difference of means: less than two standard errors may be chance."""
     if any(len(values) < 2 for values in samples):
         return ", one seed"
-    return ", within the noise" if difference**2 < 4 * sum(map(variance_of_mean, samples)) else ""
+    squared_error = sum(statistics.variance(values) / len(values) for values in samples)
+    return ", within the noise" if difference**2 < 4 * squared_error else ""
 
 
 def as_good(figure, runs, paper):

@@ -155,7 +155,7 @@ class Harness:
     def wait_for_another(self, job, message):
         if job not in self.told:
             say(f"paper: {job.name} waits: {message}")
-        self.told.append(job)
+            self.told.append(job)
         time.sleep(1)
 
     def keep(self, running):
