@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "host/backend/error.hpp"
+#include "host/base/error.hpp"
 #include "kernels/column_splits.hpp"
 
 namespace sfnn::bench {

@@ -7,7 +7,7 @@
 #include "bench/cuda_timing.hpp"
 #include "bench/program.hpp"
 #include "cuda/device.hpp"
-#include "host/backend/error.hpp"
+#include "host/base/error.hpp"
 
 namespace sfnn::bench {
 namespace {

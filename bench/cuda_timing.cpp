@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "bench/predicted_step.hpp"
-#include "host/backend/error.hpp"
+#include "host/base/error.hpp"
+#include "host/devices/registry.hpp"
 
 namespace sfnn::bench {
 namespace {

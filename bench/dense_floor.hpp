@@ -6,6 +6,7 @@
 
 #include "bench/workloads.hpp"
 #include "host/backend/backend.hpp"
+#include "host/devices/registry.hpp"
 
 namespace sfnn::bench {
 

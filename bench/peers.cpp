@@ -12,8 +12,9 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "host/backend/error.hpp"
-#include "host/io/npy.hpp"
+#include "host/base/error.hpp"
+#include "host/devices/registry.hpp"
+#include "host/formats/npy.hpp"
 #include "host/train/pass.hpp"
 #include "host/train/staged_data.hpp"
 

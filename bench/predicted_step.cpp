@@ -6,7 +6,7 @@ namespace sfnn::bench {
 namespace {
 
 DataSet blank_data(const NetworkSpec& spec, std::int64_t count) {
-  const std::int64_t targets = spec.output == Output::softmax ? 1 : spec.D_out;
+  const std::int64_t targets = spec.target_width();
   DataSet data{.D_in = spec.D_in, .D_out = spec.D_out, .output = spec.output};
   data.train.count = count;
   data.train.x = {std::vector<std::uint8_t>(count * spec.D_in), spec.D_in, 1 / 255.0f};

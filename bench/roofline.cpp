@@ -5,7 +5,7 @@
 
 #include "bench/predicted_step.hpp"
 #include "bench/program.hpp"
-#include "host/backend/error.hpp"
+#include "host/base/error.hpp"
 
 namespace sfnn::bench {
 namespace {

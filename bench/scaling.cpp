@@ -13,6 +13,7 @@
 #include "bench/clock.hpp"
 #include "bench/program.hpp"
 #include "host/data/dataset.hpp"
+#include "host/devices/registry.hpp"
 #include "host/train/trainer.hpp"
 
 namespace sfnn::bench {

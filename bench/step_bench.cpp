@@ -16,7 +16,8 @@
 #include "bench/peers.hpp"
 #include "bench/program.hpp"
 #include "bench/workloads.hpp"
-#include "host/backend/error.hpp"
+#include "host/base/error.hpp"
+#include "host/devices/registry.hpp"
 #include "host/train/evaluate.hpp"
 
 namespace sfnn::bench {

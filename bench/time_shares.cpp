@@ -11,6 +11,7 @@
 #include "bench/program.hpp"
 #include "bench/timed_backend.hpp"
 #include "bench/workloads.hpp"
+#include "host/devices/registry.hpp"
 #include "host/train/evaluate.hpp"
 
 namespace sfnn::bench {

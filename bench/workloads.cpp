@@ -5,8 +5,9 @@
 #include <algorithm>
 
 #include "host/backend/backend.hpp"
-#include "host/backend/error.hpp"
-#include "host/io/safetensors.hpp"
+#include "host/base/error.hpp"
+#include "host/devices/registry.hpp"
+#include "host/formats/safetensors.hpp"
 
 namespace sfnn::bench {
 namespace {

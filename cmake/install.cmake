@@ -15,14 +15,14 @@ target_include_directories(sfnn_host INTERFACE
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}> $<INSTALL_INTERFACE:${header_dir}>)
 target_compile_features(sfnn_host INTERFACE $<INSTALL_INTERFACE:cxx_std_20>)
 set_target_properties(sfnn_host PROPERTIES EXPORT_NAME sfnn OUTPUT_NAME sfnn)
-install(TARGETS sfnn_host EXPORT sfnn-targets)
+install(TARGETS sfnn_host sfnn_backend EXPORT sfnn-targets)
 install(EXPORT sfnn-targets NAMESPACE sfnn:: DESTINATION ${package_dir})
 
 # <sfnn/sfnn.hpp> is the one to include; the others are there because it includes them.
 install(FILES host/sfnn.hpp DESTINATION ${header_dir})
 foreach(header IN ITEMS
-    host/backend/backend host/backend/error host/backend/function_ref host/backend/tensor_view
-    host/data/bytes host/data/dataset host/io/checkpoint host/io/config host/io/safetensors
+    host/backend/backend host/backend/device_info host/devices/registry host/base/error host/base/function_ref
+    host/data/bytes host/data/dataset host/run/checkpoint host/run/config host/formats/safetensors
     host/model/estimator host/model/network
     host/train/evaluate host/train/pass host/train/schedule host/train/staged_data
     host/train/train_options host/train/train_plan host/train/trainer

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "host/backend/error.hpp"
+#include "host/base/error.hpp"
 
 namespace sfnn {
 

@@ -41,13 +41,12 @@ Stream make_stream_on(int device) {
     if constexpr (kSyncLaunches) SFNN_CUDA_CHECK(cudaStreamSynchronize(queue_.stream)); \
   } while (false)
 
-std::unique_ptr<Backend> make_cuda_backend(const std::string& name, const BackendOptions& options,
-                                           std::string& why_not) {
+std::unique_ptr<Backend> make_cuda_backend(const CudaOptions& options, std::string& why_not) {
   const MathMode math = parse_math_mode(options.math);
   try {
-    why_not = why_no_cuda_device(name);
+    why_not = why_no_cuda_device(options.device);
     if (why_not.empty())
-      return std::make_unique<CudaBackend>(cuda_device_id(name), math, options.graph);
+      return std::make_unique<CudaBackend>(cuda_device_id(options.device), math, options.graph);
   } catch (const DeviceFullError& error) {
     why_not = error.lack;
   } catch (const CudaError& error) {

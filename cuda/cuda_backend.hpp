@@ -15,8 +15,12 @@ namespace sfnn {
 
 // Null where the device of this name cannot be had; why_not then says why, in one sentence. Throws
 // ConfigError where there are devices, but none of this name.
-std::unique_ptr<Backend> make_cuda_backend(const std::string& name, const BackendOptions&,
-                                           std::string& why_not);
+struct CudaOptions {
+  std::string device;  // "cuda", "cuda:1"
+  std::string math;    // of the products: see MathMode
+  bool graph = true;   // replay a training step as a CUDA graph
+};
+std::unique_ptr<Backend> make_cuda_backend(const CudaOptions&, std::string& why_not);
 
 class CudaBackend final : public Backend {
  public:

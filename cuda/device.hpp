@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "host/backend/backend.hpp"
+#include "host/backend/device_info.hpp"
 
 namespace sfnn {
 

@@ -22,7 +22,7 @@ void check_target(const DataShape& shape, float y, std::size_t index) {
 }
 
 Examples copy(const DataShape& shape, const ExampleSpans& spans) {
-  const std::int64_t y_cols = shape.output == Output::softmax ? 1 : shape.D_out;
+  const std::int64_t y_cols = target_width(shape.output, shape.D_out);
   const auto x_size = std::int64_t(spans.x.size()), y_size = std::int64_t(spans.y.size());
   const std::int64_t count = y_size / y_cols;
   if (y_size % y_cols != 0 || x_size != count * shape.D_in) {

@@ -13,7 +13,7 @@
 //   sfnn::save_checkpoint("network.safetensors", sfnn::checkpoint_of(trainer, network, options, data));
 // clang-format on
 //
-// What is bad throws ConfigError, DataError or Error (host/backend/error.hpp), all std::exception.
+// What is bad throws ConfigError, DataError or Error (host/base/error.hpp), all std::exception.
 // A Backend and what was made on it belong to one thread at a time.
 #pragma once
 
@@ -23,10 +23,10 @@
 #include <vector>
 
 #include "host/backend/backend.hpp"  // Backend, make_backend, Buffer
-#include "host/backend/error.hpp"    // what is thrown
+#include "host/base/error.hpp"       // what is thrown
 #include "host/data/dataset.hpp"     // DataSet, Examples
-#include "host/io/checkpoint.hpp"    // Checkpoint, save_checkpoint, load_checkpoint
 #include "host/model/network.hpp"    // NetworkSpec and where its parameters lie
+#include "host/run/checkpoint.hpp"   // Checkpoint, save_checkpoint, load_checkpoint
 #include "host/train/evaluate.hpp"   // evaluate, sample_outputs
 #include "host/train/trainer.hpp"    // TrainOptions, Trainer
 

@@ -4,8 +4,11 @@
 // one-hot vector.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 #include "kernels/activations.hpp"
 #include "kernels/hd.hpp"
@@ -13,6 +16,35 @@
 namespace sfnn {
 
 enum class Output : std::int32_t { softmax, bernoulli, gaussian };
+
+// The outputs' table: what the rest of the program needs to know of each.
+struct OutputRow {
+  Output id;
+  std::string_view name;      // in configs and checkpoints
+  bool class_target;          // y is one number, the class; else one number per output
+  int logits_per_output = 1;  // columns of o that one output takes
+};
+
+inline constexpr std::array<OutputRow, 3> kOutputs{{
+    {Output::softmax, "softmax", /*class_target=*/true},
+    {Output::bernoulli, "bernoulli", /*class_target=*/false},
+    {Output::gaussian, "gaussian", /*class_target=*/false},
+}};
+
+constexpr const OutputRow& row_of(Output output) { return kOutputs[std::size_t(output)]; }
+
+constexpr std::string_view to_string(Output output) { return row_of(output).name; }
+
+inline std::optional<Output> parse_output(std::string_view name) {  // none: there is no such output
+  for (const OutputRow& row : kOutputs)
+    if (row.name == name) return row.id;
+  return std::nullopt;
+}
+
+// Numbers of a target y of D_out outputs.
+constexpr std::int64_t target_width(Output output, std::int64_t D_out) {
+  return row_of(output).class_target ? 1 : D_out;
+}
 
 constexpr double kLogTwoPi = 1.8378770664093453;
 

@@ -11,7 +11,7 @@ packages=(libhwy-dev libhwy1 libopenblas-pthread-dev libopenblas0-pthread libgfo
   libgtest-dev libgmock-dev)
 sources=(host/backend/{blas,buffer,host_backend,worker_pool}.cpp host/backend/cpu/*.cpp
   host/backend/plain/plain_backend.cpp)
-tests=(simd_math cpu_backend)
+tests=(simd_math cpu_backend)  # of tests/backend
 
 # apt with its own lists and nothing installed, as on an ARM64 machine.
 apt_arm64() {
@@ -37,7 +37,7 @@ for source in "${sources[@]}"; do
   objects+=("$object")
 done
 for test in "${tests[@]}"; do
-  "${compile[@]}" "tests/${test}_test.cpp" "${objects[@]}" "-L$libraries" "-L$libraries/openblas-pthread" \
+  "${compile[@]}" "tests/backend/${test}_test.cpp" "${objects[@]}" "-L$libraries" "-L$libraries/openblas-pthread" \
     -lgtest -lgmock -lgtest_main -lhwy -lopenblas -lfmt -lpthread \
     "-Wl,-rpath-link,$libraries,--allow-shlib-undefined" -o "$work/$test"
   QEMU_LD_PREFIX=/usr/aarch64-linux-gnu qemu-aarch64 \

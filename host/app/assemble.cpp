@@ -6,9 +6,9 @@
 #include <charconv>
 #include <filesystem>
 
-#include "host/backend/error.hpp"
+#include "host/base/error.hpp"
 #include "host/data/search_path.hpp"
-#include "host/io/run_directory.hpp"
+#include "host/run/run_directory.hpp"
 
 namespace sfnn {
 namespace {

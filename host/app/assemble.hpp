@@ -7,7 +7,8 @@
 
 #include "host/backend/backend.hpp"
 #include "host/data/dataset.hpp"
-#include "host/io/config.hpp"
+#include "host/devices/registry.hpp"
+#include "host/run/config.hpp"
 #include "host/train/trainer.hpp"
 
 namespace sfnn {

@@ -7,9 +7,9 @@
 #include <filesystem>
 
 #include "host/backend/backend.hpp"
-#include "host/backend/error.hpp"
-#include "host/io/atomic_file.hpp"
-#include "host/io/run_directory.hpp"
+#include "host/base/error.hpp"
+#include "host/formats/atomic_file.hpp"
+#include "host/run/run_directory.hpp"
 
 namespace sfnn {
 

@@ -6,7 +6,8 @@
 
 #include "host/app/command_line.hpp"
 #include "host/app/commands.hpp"
-#include "host/io/config.hpp"
+#include "host/devices/registry.hpp"
+#include "host/run/config.hpp"
 
 namespace sfnn {
 namespace {

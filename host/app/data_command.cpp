@@ -7,7 +7,7 @@
 #include "host/app/fetch.hpp"
 #include "host/app/progress.hpp"
 #include "host/app/signals.hpp"
-#include "host/backend/error.hpp"
+#include "host/base/error.hpp"
 #include "host/data/search_path.hpp"
 
 namespace sfnn {

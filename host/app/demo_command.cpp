@@ -7,6 +7,7 @@
 #include "host/app/signals.hpp"
 #include "host/app/training_run.hpp"
 #include "host/data/glyphs.hpp"
+#include "host/devices/registry.hpp"
 
 namespace sfnn {
 namespace {

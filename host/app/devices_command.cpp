@@ -2,6 +2,7 @@
 
 #include "host/app/command_line.hpp"
 #include "host/app/commands.hpp"
+#include "host/devices/registry.hpp"
 
 namespace sfnn {
 namespace {

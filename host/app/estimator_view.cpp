@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "host/io/utf8.hpp"
+#include "host/base/utf8.hpp"
 #include "host/model/estimator.hpp"
 
 namespace sfnn {

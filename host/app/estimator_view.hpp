@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "host/app/report/chart.hpp"
-#include "host/io/metrics.hpp"
+#include "host/report/chart.hpp"
+#include "host/run/metrics.hpp"
 #include "host/train/estimator_study.hpp"
 
 namespace sfnn {

@@ -13,9 +13,11 @@
 #include "host/app/commands.hpp"
 #include "host/app/estimator_view.hpp"
 #include "host/app/progress.hpp"
-#include "host/backend/error.hpp"
-#include "host/io/atomic_file.hpp"
-#include "host/io/run_directory.hpp"
+#include "host/base/duration.hpp"
+#include "host/base/error.hpp"
+#include "host/devices/registry.hpp"
+#include "host/formats/atomic_file.hpp"
+#include "host/run/run_directory.hpp"
 #include "host/train/estimator_study.hpp"
 
 namespace sfnn {

@@ -6,8 +6,9 @@
 #include "host/app/command_line.hpp"
 #include "host/app/commands.hpp"
 #include "host/app/loaded_network.hpp"
-#include "host/backend/error.hpp"
-#include "host/io/atomic_file.hpp"
+#include "host/base/error.hpp"
+#include "host/devices/registry.hpp"
+#include "host/formats/atomic_file.hpp"
 #include "host/train/evaluate.hpp"
 
 namespace sfnn {

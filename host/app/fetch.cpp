@@ -15,9 +15,9 @@
 #include <optional>
 #include <system_error>
 
-#include "host/backend/error.hpp"
-#include "host/data/byte_reader.hpp"
-#include "host/io/file_descriptor.hpp"
+#include "host/base/error.hpp"
+#include "host/formats/byte_reader.hpp"
+#include "host/formats/file_descriptor.hpp"
 
 namespace sfnn {
 namespace {

@@ -9,8 +9,9 @@
 #include "host/app/commands.hpp"
 #include "host/app/progress.hpp"
 #include "host/app/test_figures.hpp"
-#include "host/io/metrics.hpp"
-#include "host/io/run_directory.hpp"
+#include "host/base/duration.hpp"
+#include "host/run/metrics.hpp"
+#include "host/run/run_directory.hpp"
 
 namespace sfnn {
 namespace {

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "host/app/command_line.hpp"
-#include "host/backend/error.hpp"
-#include "host/io/run_directory.hpp"
+#include "host/base/error.hpp"
+#include "host/run/run_directory.hpp"
 #include "host/sfnn.hpp"
 
 namespace sfnn {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "host/app/assemble.hpp"
-#include "host/io/checkpoint.hpp"
+#include "host/run/checkpoint.hpp"
 
 namespace sfnn {
 

@@ -16,7 +16,7 @@
 #include "host/app/command_line.hpp"
 #include "host/app/commands.hpp"
 #include "host/app/session.hpp"
-#include "host/backend/error.hpp"
+#include "host/base/error.hpp"
 
 namespace sfnn {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "host/backend/error.hpp"
+#include "host/base/error.hpp"
 #include "host/train/evaluate.hpp"
 #include "kernels/philox.hpp"
 

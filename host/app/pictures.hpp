@@ -6,7 +6,7 @@
 
 #include "host/backend/backend.hpp"
 #include "host/data/dataset.hpp"
-#include "host/io/png.hpp"
+#include "host/formats/png.hpp"
 #include "host/model/network.hpp"
 
 namespace sfnn {

@@ -48,6 +48,5 @@ class Progress {
 };
 
 std::string moving_line(const ProgressFigures&, int columns);  // fits into so many
-std::string duration(double seconds);                          // "48 s", "3 min 20 s", "2 h 05 min"
 
 }  // namespace sfnn

@@ -8,9 +8,9 @@
 #include <cmath>
 
 #include "host/app/command_line.hpp"
-#include "host/backend/error.hpp"
-#include "host/io/atomic_file.hpp"
-#include "host/io/metrics.hpp"
+#include "host/base/error.hpp"
+#include "host/formats/atomic_file.hpp"
+#include "host/run/metrics.hpp"
 #include "host/train/evaluate.hpp"
 
 namespace sfnn {

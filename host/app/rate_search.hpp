@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "host/app/assemble.hpp"
-#include "host/io/run_directory.hpp"
+#include "host/run/run_directory.hpp"
 
 namespace sfnn {
 

@@ -6,8 +6,9 @@
 #include "host/app/commands.hpp"
 #include "host/app/loaded_network.hpp"
 #include "host/app/pictures.hpp"
-#include "host/io/atomic_file.hpp"
-#include "host/io/png.hpp"
+#include "host/devices/registry.hpp"
+#include "host/formats/atomic_file.hpp"
+#include "host/formats/png.hpp"
 
 namespace sfnn {
 namespace {

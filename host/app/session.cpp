@@ -6,7 +6,7 @@
 #include <ctime>
 #include <fstream>
 
-#include "host/io/utf8.hpp"
+#include "host/base/utf8.hpp"
 
 namespace sfnn {
 

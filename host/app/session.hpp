@@ -6,7 +6,7 @@
 #include <string>
 
 #include "host/backend/backend.hpp"
-#include "host/io/metrics.hpp"
+#include "host/run/metrics.hpp"
 
 namespace sfnn {
 

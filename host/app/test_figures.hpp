@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "host/io/metrics.hpp"
+#include "host/run/metrics.hpp"
 #include "host/train/evaluate.hpp"
 
 namespace sfnn {

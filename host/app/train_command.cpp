@@ -10,8 +10,10 @@
 #include "host/app/signals.hpp"
 #include "host/app/test_figures.hpp"
 #include "host/app/training_run.hpp"
-#include "host/backend/error.hpp"
-#include "host/io/metrics.hpp"
+#include "host/base/duration.hpp"
+#include "host/base/error.hpp"
+#include "host/devices/registry.hpp"
+#include "host/run/metrics.hpp"
 
 namespace sfnn {
 namespace {

@@ -9,8 +9,8 @@
 #include "host/app/session.hpp"
 #include "host/app/signals.hpp"
 #include "host/app/test_figures.hpp"
-#include "host/backend/error.hpp"
-#include "host/io/metrics.hpp"
+#include "host/base/error.hpp"
+#include "host/run/metrics.hpp"
 #include "host/train/activity.hpp"
 #include "host/train/health.hpp"
 

@@ -12,8 +12,8 @@
 
 #include "host/app/assemble.hpp"
 #include "host/app/progress.hpp"
-#include "host/io/metrics.hpp"
-#include "host/io/run_directory.hpp"
+#include "host/run/metrics.hpp"
+#include "host/run/run_directory.hpp"
 #include "host/train/evaluate.hpp"
 #include "host/train/trainer.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "host/backend/error.hpp"
+#include "host/base/error.hpp"
 
 namespace sfnn::blas {
 namespace {

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "host/backend/error.hpp"
 #include "host/backend/free_memory.hpp"
+#include "host/base/error.hpp"
 #include "kernels/baseline.hpp"
 
 namespace sfnn {

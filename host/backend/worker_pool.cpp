@@ -4,7 +4,7 @@
 
 #include <system_error>
 
-#include "host/backend/error.hpp"
+#include "host/base/error.hpp"
 
 namespace sfnn {
 namespace {

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "host/backend/function_ref.hpp"
+#include "host/base/function_ref.hpp"
 
 namespace sfnn {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "host/backend/error.hpp"
+#include "host/base/error.hpp"
 #include "host/data/faces.hpp"
 #include "host/data/files.hpp"
 #include "host/data/glyphs.hpp"

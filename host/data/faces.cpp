@@ -7,9 +7,9 @@
 #include <set>
 #include <span>
 
-#include "host/backend/error.hpp"
-#include "host/data/idx.hpp"
+#include "host/base/error.hpp"
 #include "host/data/split.hpp"
+#include "host/formats/idx.hpp"
 
 namespace sfnn {
 namespace {

@@ -10,12 +10,12 @@
 #include <span>
 #include <type_traits>
 
-#include "host/backend/error.hpp"
-#include "host/data/idx.hpp"
+#include "host/base/error.hpp"
 #include "host/data/search_path.hpp"
 #include "host/data/split.hpp"
-#include "host/io/npy.hpp"
-#include "host/model/network.hpp"
+#include "host/formats/idx.hpp"
+#include "host/formats/npy.hpp"
+#include "kernels/output.hpp"
 
 namespace sfnn {
 namespace {

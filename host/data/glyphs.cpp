@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "host/backend/error.hpp"
 #include "host/backend/free_memory.hpp"
+#include "host/base/error.hpp"
 #include "host/data/split.hpp"
 #include "kernels/particle_weights.hpp"
 #include "kernels/philox.hpp"

@@ -4,10 +4,10 @@
 
 #include <span>
 
-#include "host/backend/error.hpp"
-#include "host/data/idx.hpp"
+#include "host/base/error.hpp"
 #include "host/data/search_path.hpp"
 #include "host/data/split.hpp"
+#include "host/formats/idx.hpp"
 
 namespace sfnn {
 namespace {

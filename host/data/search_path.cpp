@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "host/backend/error.hpp"
+#include "host/base/error.hpp"
 
 namespace sfnn {
 namespace {

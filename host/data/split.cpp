@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "host/backend/error.hpp"
+#include "host/base/error.hpp"
 
 namespace sfnn {
 

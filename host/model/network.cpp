@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "host/backend/error.hpp"
+#include "host/base/error.hpp"
 #include "kernels/philox.hpp"
 
 namespace sfnn {
@@ -16,24 +16,6 @@ constexpr std::int64_t kMaxWidth = std::int64_t(1) << 24;
 constexpr std::int64_t kSlotAlignment = 16;  // floats: 64 bytes
 
 }  // namespace
-
-std::string_view to_string(Output output) {
-  switch (output) {
-    case Output::softmax:
-      return "softmax";
-    case Output::bernoulli:
-      return "bernoulli";
-    case Output::gaussian:
-      return "gaussian";
-  }
-  return "?";
-}
-
-std::optional<Output> parse_output(std::string_view name) {
-  for (Output output : {Output::softmax, Output::bernoulli, Output::gaussian})
-    if (to_string(output) == name) return output;
-  return std::nullopt;
-}
 
 LayerSpec parse_layer(std::string_view text) {
   const auto refuse = [&] {

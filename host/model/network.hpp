@@ -9,13 +9,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "host/backend/tensor_view.hpp"
 #include "kernels/output.hpp"
+#include "kernels/views.hpp"
 
 namespace sfnn {
 
@@ -43,14 +42,13 @@ struct NetworkSpec {
   std::int64_t depth() const { return std::int64_t(hidden.size()); }
   // Of layer l; l = depth(): of the output.
   std::int64_t input_width(std::int64_t l) const { return l == 0 ? D_in : hidden[l - 1].width(); }
+  std::int64_t target_width() const { return sfnn::target_width(output, D_out); }
   bool samples() const;   // any stochastic unit at all?
   bool trains_s() const;  // any with weights?
   void validate() const;  // throws ConfigError
   friend bool operator==(const NetworkSpec&, const NetworkSpec&) = default;
 };
 
-std::string_view to_string(Output);
-std::optional<Output> parse_output(std::string_view name);  // none where there is no such output
 // "392-200s-200s-392 bernoulli"
 std::string to_string(const NetworkSpec&);
 

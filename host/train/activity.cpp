@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "host/backend/error.hpp"
+#include "host/base/error.hpp"
 #include "host/train/pass.hpp"
 #include "host/train/staged_data.hpp"
 #include "kernels/activations.hpp"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "host/backend/error.hpp"
+#include "host/base/error.hpp"
 #include "host/train/gradient_draws.hpp"
 
 namespace sfnn {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <memory>
 
-#include "host/backend/error.hpp"
+#include "host/base/error.hpp"
 #include "host/train/pass.hpp"
 #include "host/train/staged_data.hpp"
 #include "kernels/output.hpp"

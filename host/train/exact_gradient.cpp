@@ -3,7 +3,7 @@
 // makes w_bar the posterior P(h|x,y), and with the posterior G4 is the derivative itself.
 #include <fmt/format.h>
 
-#include "host/backend/error.hpp"
+#include "host/base/error.hpp"
 #include "host/train/gradient_draws.hpp"
 #include "kernels/activations.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "host/backend/error.hpp"
+#include "host/base/error.hpp"
 
 namespace sfnn {
 namespace {
@@ -83,7 +83,7 @@ std::size_t Pass::lay_out(std::byte* base, std::int64_t max_examples, std::int64
   const std::int64_t N = max_examples, rows = N * M;
   Carver carver(base);
   x_ = carver.matrix(N, spec_.D_in);
-  y_ = carver.matrix(N, spec_.output == Output::softmax ? 1 : spec_.D_out);
+  y_ = carver.matrix(N, spec_.target_width());
   for (std::int64_t l = 0; l < spec_.depth(); ++l) {
     const LayerSpec& spec = spec_.hidden[l];
     Layer& layer = layers_[l];

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "host/backend/error.hpp"
+#include "host/base/error.hpp"
 #include "host/train/evaluate.hpp"
 #include "host/train/pass.hpp"
 #include "host/train/staged_data.hpp"
@@ -47,7 +47,7 @@ Examples inputs_only(const NetworkSpec& spec, Columns x, std::int64_t count) {
     throw ShapeError(fmt::format("an input has {} numbers, and the network {} reads {}", x.cols,
                                  to_string(spec), spec.D_in));
   }
-  const std::int64_t y_cols = spec.output == Output::softmax ? 1 : spec.D_out;
+  const std::int64_t y_cols = spec.target_width();
   return {.count = count,
           .x = std::move(x),
           .y = {.values = std::vector<std::uint8_t>(count * y_cols), .cols = y_cols}};

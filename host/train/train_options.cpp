@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "host/backend/error.hpp"
+#include "host/base/error.hpp"
 
 namespace sfnn {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "host/backend/error.hpp"
+#include "host/base/error.hpp"
 #include "host/train/finite.hpp"
 #include "kernels/philox.hpp"
 

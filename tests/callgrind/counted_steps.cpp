@@ -9,6 +9,7 @@
 
 #include "host/backend/cpu/simd.hpp"
 #include "host/data/dataset.hpp"
+#include "host/devices/registry.hpp"
 #include "host/train/trainer.hpp"
 #include "hwy/highway.h"
 

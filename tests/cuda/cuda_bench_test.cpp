@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "bench/cuda_timing.hpp"
-#include "host/backend/error.hpp"
+#include "host/base/error.hpp"
 
 namespace sfnn::bench {
 namespace {

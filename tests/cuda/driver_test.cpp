@@ -5,7 +5,8 @@
 #include <algorithm>
 
 #include "host/backend/backend.hpp"
-#include "host/backend/error.hpp"
+#include "host/base/error.hpp"
+#include "host/devices/registry.hpp"
 #include "tests/gpusim/gpusim.hpp"
 
 namespace sfnn {

@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
+#include "host/devices/registry.hpp"
 #include "kernels/grid.hpp"
 #include "tests/support/backends.hpp"
 #include "tests/support/compare.hpp"

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "host/devices/registry.hpp"
 #include "kernels/philox.hpp"
 
 namespace sfnn {

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "host/io/metrics.hpp"
+#include "host/run/metrics.hpp"
 
 namespace sfnn {
 namespace {

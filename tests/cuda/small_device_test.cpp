@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "host/backend/error.hpp"
+#include "host/base/error.hpp"
 #include "host/train/trainer.hpp"
 #include "tests/gpusim/gpusim.hpp"
 #include "tests/support/backends.hpp"

@@ -2,6 +2,7 @@
 // launch by launch, and replayed as a graph.
 #include <gtest/gtest.h>
 
+#include "host/devices/registry.hpp"
 #include "host/train/evaluate.hpp"
 #include "host/train/trainer.hpp"
 #include "tests/support/backends.hpp"

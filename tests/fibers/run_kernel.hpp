@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "host/backend/backend.hpp"
+#include "host/devices/registry.hpp"
 #include "tests/fibers/simt.hpp"
 #include "tests/support/compare.hpp"
 #include "tests/support/random.hpp"

@@ -2,7 +2,7 @@
 #include <string>
 #include <string_view>
 
-#include "host/io/checkpoint.hpp"
+#include "host/run/checkpoint.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace sfnn;

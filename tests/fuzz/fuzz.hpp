@@ -10,7 +10,7 @@
 #include <optional>
 #include <string_view>
 
-#include "host/backend/error.hpp"
+#include "host/base/error.hpp"
 #include "tests/support/peak_memory.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

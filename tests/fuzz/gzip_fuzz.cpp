@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "host/data/byte_reader.hpp"
+#include "host/formats/byte_reader.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace sfnn;

@@ -1,8 +1,8 @@
 #include <sstream>
 #include <string>
 
-#include "host/data/byte_reader.hpp"
-#include "host/data/idx.hpp"
+#include "host/formats/byte_reader.hpp"
+#include "host/formats/idx.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace sfnn;

@@ -1,7 +1,7 @@
 #include <string>
 #include <string_view>
 
-#include "host/io/metrics.hpp"
+#include "host/run/metrics.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace sfnn;

@@ -1,7 +1,7 @@
 #include <span>
 #include <string>
 
-#include "host/io/npy.hpp"
+#include "host/formats/npy.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace sfnn;

@@ -1,7 +1,7 @@
 #include <span>
 #include <string>
 
-#include "host/io/safetensors.hpp"
+#include "host/formats/safetensors.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace sfnn;

@@ -1,6 +1,6 @@
 #include <string_view>
 
-#include "host/io/config.hpp"
+#include "host/run/config.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace sfnn;

@@ -3,7 +3,7 @@
 #include <exception>
 #include <string_view>
 
-#include "host/io/npy.hpp"
+#include "host/formats/npy.hpp"
 
 int main(int argc, char** argv) {
   if (argc != 4 || std::string_view(argv[1]) != "copy") {

@@ -4,7 +4,7 @@
 #include <exception>
 #include <string_view>
 
-#include "host/io/safetensors.hpp"
+#include "host/formats/safetensors.hpp"
 
 int main(int argc, char** argv) {
   using sfnn::TensorFile;

@@ -9,7 +9,8 @@
 #include <stdexcept>
 #include <thread>
 
-#include "host/io/npy.hpp"
+#include "host/devices/registry.hpp"
+#include "host/formats/npy.hpp"
 #include "host/sfnn.hpp"
 #include "kernels/baseline.hpp"
 #include "tests/soak/reference_step.hpp"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "host/devices/registry.hpp"
 #include "kernels/baseline.hpp"
 #include "kernels/philox.hpp"
 #include "tests/support/compare.hpp"

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "host/backend/backend.hpp"
+#include "host/devices/registry.hpp"
 #include "tests/support/threads.hpp"
 
 namespace sfnn {

@@ -1,7 +1,7 @@
 // Counts calls of operator new, from any thread, while some work is done.
 #pragma once
 
-#include "host/backend/function_ref.hpp"
+#include "host/base/function_ref.hpp"
 
 namespace sfnn {
 

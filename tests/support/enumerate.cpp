@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "host/backend/error.hpp"
+#include "host/base/error.hpp"
 
 namespace sfnn {
 namespace {

@@ -15,8 +15,8 @@
 #include <string_view>
 #include <thread>
 
-#include "host/io/atomic_file.hpp"
-#include "host/io/run_directory.hpp"
+#include "host/formats/atomic_file.hpp"
+#include "host/run/run_directory.hpp"
 
 namespace sfnn {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "host/io/checkpoint.hpp"
-#include "host/io/metrics.hpp"
+#include "host/run/checkpoint.hpp"
+#include "host/run/metrics.hpp"
 #include "tests/support/random.hpp"
 
 namespace sfnn {

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "host/backend/function_ref.hpp"
+#include "host/base/function_ref.hpp"
 
 namespace sfnn {
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "host/io/checkpoint.hpp"
-#include "host/io/run_directory.hpp"
+#include "host/run/checkpoint.hpp"
+#include "host/run/run_directory.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace sfnn {

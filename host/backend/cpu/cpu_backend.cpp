@@ -14,7 +14,7 @@
 #include "host/backend/cpu/sample.hpp"
 #include "host/backend/cpu/simd.hpp"
 #include "host/backend/cpu/update.hpp"
-#include "host/backend/error.hpp"
+#include "host/base/error.hpp"
 #include "hwy/targets.h"
 
 namespace sfnn {

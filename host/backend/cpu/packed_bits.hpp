@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "host/backend/tensor_view.hpp"
+#include "kernels/views.hpp"
 
 namespace sfnn {
 

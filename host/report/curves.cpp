@@ -1,0 +1,305 @@
+// The report's charts: learning curves, particles, hidden units.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <set>
+
+#include "host/report/chart.hpp"
+#include "host/report/html.hpp"
+#include "host/report/sections.hpp"
+
+namespace sfnn {
+namespace {
+
+// Of several runs, one that a chart has alone is named.
+std::string figures(const Runs& runs, std::vector<Chart> charts) {
+  std::string html = "<div class=\"figures\">\n";
+  for (Chart& chart : charts) {
+    chart.names_one = runs.size() > 1;
+    html += fmt::format("<figure>{}</figure>\n", to_svg(chart));
+  }
+  return html + "</div>\n";
+}
+
+// --- runs that share a chart -------------------------------------------------------------------
+
+struct Group {
+  std::string data;               // empty: there is one group only
+  std::vector<std::size_t> runs;  // their places
+};
+
+Group all_of(const Runs& runs) {
+  Group group;
+  for (std::size_t r = 0; r < runs.size(); ++r) group.runs.push_back(r);
+  return group;
+}
+
+// For a chart's title, where the data set itself is not here to be asked.
+std::string name_of(const DataOptions& data) {
+  if (data.set != "files") return fmt::format("{} {}", data.set, task_of(data));
+  const auto file = [](const std::string& path) {
+    return std::filesystem::path(path).filename().string();
+  };
+  return fmt::format("{} to {}", file(data.train_x), file(data.train_y));
+}
+
+// Nats of another data set or task have nothing to do on the same axis.
+std::vector<Group> by_data(const Runs& runs) {
+  const auto data_of = [](const ReportRun& run) {
+    const DataOptions& data = run.config.data;
+    std::vector<std::string> key = {data.set, task_of(data)};
+    if (data.set == "files")
+      key.insert(key.end(), {data.train_x, data.train_y, data.test_x, data.test_y, data.output});
+    return key;
+  };
+  std::vector<Group> groups;
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    auto group = std::ranges::find_if(groups, [&](const Group& other) {
+      return data_of(runs[other.runs.front()]) == data_of(runs[r]);
+    });
+    if (group == groups.end()) group = groups.insert(group, Group{});
+    group->runs.push_back(r);
+    if (runs[r].measured) group->data = runs[r].measured->data_name;
+    if (group->data.empty()) group->data = name_of(runs[r].config.data);
+  }
+  if (groups.size() == 1) groups[0].data.clear();
+  return groups;
+}
+
+std::string title_of(const char* title, const Group& group) {
+  return group.data.empty() ? title : fmt::format("{}: {}", title, group.data);
+}
+
+// --- curves ------------------------------------------------------------------------------------
+
+Series by_epoch(const Runs& runs, std::size_t r, const char* key, double factor = 1) {
+  Series series{.name = runs[r].name, .color = int(r)};
+  for (const MetricsLine& line : runs[r].metrics) {
+    const auto epoch = number_in(line, "epoch"), value = number_in(line, key);
+    if (epoch && value) series.points.push_back({*epoch, factor * *value});
+  }
+  return series;
+}
+
+// Which epochs lie beyond the plot; of several runs, if it is not the same for all, of which runs.
+std::string note_of_the_start(const Chart& chart) {
+  std::set<std::string> epochs;
+  std::vector<std::string> names;
+  for (const Series& series : chart.series) {
+    std::vector<double> beyond;
+    for (const Point& point : series.points)
+      if (point.y < *chart.y.low || point.y > *chart.y.high) beyond.push_back(point.x);
+    const bool from_the_first =
+        beyond.size() > 1 && series.points[beyond.size() - 1].x == beyond.back();
+    epochs.insert(beyond.empty()       ? ""
+                  : beyond.size() == 1 ? fmt::format("epoch {} lies", beyond[0])
+                  : from_the_first     ? fmt::format("epochs up to {} lie", beyond.back())
+                                       : std::string("early epochs lie"));
+    if (!beyond.empty()) names.push_back(series.name);
+  }
+  if (names.empty()) return "";
+  if (epochs.size() == 1) return *epochs.begin() + " beyond the plot";
+  const std::string note =
+      fmt::format("early epochs of {} lie beyond the plot", fmt::join(names, ", "));
+  constexpr std::size_t kMostBytes = 64;  // beside the label of the axis
+  return note.size() <= kMostBytes
+             ? note
+             : fmt::format("early epochs of {} of {} runs lie beyond the plot", names.size(),
+                           chart.series.size());
+}
+
+// The first epochs are so far off that they would flatten all that follows: the plot's range is
+// that of the rest, and lines come in from beyond it, which a note says.
+void leave_out_the_start(Chart& chart) {
+  double last = 0, low = std::numeric_limits<double>::infinity(), high = -low;
+  for (const Series& series : chart.series)
+    for (const Point& point : series.points) last = std::max(last, point.x);
+  if (last < 5) return;
+  for (const Series& series : chart.series) {
+    for (const Point& point : series.points) {
+      if (point.x < 1 + last / 10) continue;
+      low = std::min(low, point.y);
+      high = std::max(high, point.y);
+    }
+  }
+  if (!(high > low)) return;
+  const double air = 0.08 * (high - low);
+  chart.y.low = low - air;
+  chart.y.high = high + air;
+  chart.note = note_of_the_start(chart);
+}
+
+std::optional<Chart> epoch_chart(const Runs& runs, const Group& group, const char* title,
+                                 const std::string& label, const char* key, double factor = 1) {
+  Chart chart{
+      .title = title_of(title, group), .x = {.label = "epoch", .whole = true}, .y = {label}};
+  for (const std::size_t r : group.runs) {
+    Series series = by_epoch(runs, r, key, factor);
+    if (!series.points.empty()) chart.series.push_back(std::move(series));
+  }
+  if (chart.series.empty()) return std::nullopt;
+  return chart;
+}
+
+}  // namespace
+
+std::string learning_section(const Runs& runs) {
+  std::vector<Chart> charts;
+  const auto add = [&](std::optional<Chart> chart) {
+    if (!chart) return;
+    leave_out_the_start(*chart);
+    charts.push_back(std::move(*chart));
+  };
+  for (const Group& group : by_data(runs)) {
+    add(epoch_chart(runs, group, "Training criterion", "C_hat, nats", "train_c_hat"));
+    add(epoch_chart(runs, group, "Validation", "NLL, nats", "valid_nll"));
+    add(epoch_chart(runs, group, "Validation error", "error, %", "valid_error", 100));
+  }
+  if (charts.empty()) return "";
+  return section("Learning curves",
+                 "The training criterion is the mean over the epoch while the weights move, with "
+                 "the M of training; validation is at the epoch's end, with the M of the test.",
+                 figures(runs, charts));
+}
+
+namespace {
+
+// A network that draws nothing has the same C_hat for every M: a line across, to compare the curves
+// with. None where there is no curve.
+std::optional<Chart> particles_chart(const Runs& runs, const Group& group) {
+  Chart chart{.title = title_of("C_hat against M", group),
+              .x = {"M, particles", /*logarithmic=*/true},
+              .y = {"C_hat on the test examples, nats"}};
+  double most = 1;
+  for (const std::size_t r : group.runs)
+    if (runs[r].measured) most = std::max(most, double(runs[r].measured->test.curve.size()));
+  if (most < 2) return std::nullopt;
+  for (const std::size_t r : group.runs) {
+    const auto test = test_of(runs[r]);
+    if (!test) continue;
+    Series series{.name = runs[r].name, .color = int(r)};
+    if (draws_in_test(runs[r])) {
+      for (std::size_t k = 0; k < test->curve.size(); ++k)
+        series.points.push_back({double(k + 1), test->curve[k]});
+    } else {
+      series.name += ", deterministic";
+      series.dashed = true;
+      series.points = {{1, -test->nll}, {most, -test->nll}};
+    }
+    if (!series.points.empty()) chart.series.push_back(std::move(series));
+  }
+  return chart;
+}
+
+}  // namespace
+
+std::string particles_section(const Runs& runs) {
+  std::vector<Chart> charts;
+  for (const Group& group : by_data(runs))
+    if (auto chart = particles_chart(runs, group)) charts.push_back(std::move(*chart));
+  if (auto chart = epoch_chart(runs, all_of(runs), "Effective particles in training",
+                               "1 / sum of squared responsibilities, M of training",
+                               "effective_particles")) {
+    chart->y.low = 0;
+    charts.push_back(std::move(*chart));
+  }
+  if (charts.empty()) return "";
+  return section(
+      "Particles",
+      "C_hat rises towards log P(y|x) with M: a curve that still climbs at its end "
+      "means that more particles would show a better likelihood. A network without hidden "
+      "randomness has one C_hat whatever M is. The effective number, "
+      "between 1 and the M of training (in the table above: of the test), tells how "
+      "many of the drawn particles explain an example.",
+      figures(runs, charts));
+}
+
+// --- hidden units ------------------------------------------------------------------------------
+
+namespace {
+
+Series histogram(const LayerActivity& layer, std::string name, int color, bool dashed) {
+  Series series{
+      .name = std::move(name), .color = color, .dashed = dashed, .shape = Series::Shape::steps};
+  for (int b = 0; b <= LayerActivity::kBins; ++b) {
+    const double share = layer.histogram[std::min(b, LayerActivity::kBins - 1)];
+    series.points.push_back({double(b) / LayerActivity::kBins, 100 * share});
+  }
+  return series;
+}
+
+double highest(const Chart& chart) {
+  double high = 0;
+  for (const Series& series : chart.series)
+    for (const Point& point : series.points) high = std::max(high, point.y);
+  return high;
+}
+
+// One run: its layer before and after. Several: the layer after training of each.
+std::vector<Chart> activity_charts(const Runs& runs) {
+  constexpr double kHeadroom = 1.15;  // a bar that touches the frame looks cut off
+  std::vector<Chart> charts;
+  std::size_t layers = 0;
+  for (const ReportRun& run : runs)
+    layers = std::max(layers, run.measured ? run.measured->trained.size() : 0);
+  for (std::size_t l = 0; l < layers; ++l) {
+    Chart chart{.x = {"p, probability of firing", false, 0.0, 1.0},
+                .y = {"share of units and examples, %", false, 0.0}};
+    for (std::size_t r = 0; r < runs.size(); ++r) {
+      const auto& measured = runs[r].measured;
+      if (!measured || l >= measured->trained.size()) continue;
+      const LayerActivity& layer = measured->trained[l];
+      chart.title = fmt::format("Hidden layer {}", layer.layer);
+      if (runs.size() == 1) {
+        if (l < measured->start.size())
+          chart.series.push_back(histogram(measured->start[l], "at the start", 7, true));
+        chart.series.push_back(histogram(layer, "trained", 0, false));
+      } else {
+        chart.series.push_back(histogram(layer, runs[r].name, int(r), false));
+      }
+    }
+    chart.y.high = kHeadroom * highest(chart);
+    charts.push_back(std::move(chart));
+  }
+  return charts;
+}
+
+std::string activity_table(const Runs& runs) {
+  Table table{
+      .head = {"run", "layer", "stochastic units", "entropy at the start, bits",
+               "entropy now, bits", "decided at the start, %", "decided now, %", "stuck now, %"},
+      .text_columns = 1};
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    if (!runs[r].measured) continue;
+    for (std::size_t l = 0; l < runs[r].measured->trained.size(); ++l) {
+      const std::vector<LayerActivity>& before = runs[r].measured->start;
+      const LayerActivity* start = l < before.size() ? &before[l] : nullptr;
+      const LayerActivity& trained = runs[r].measured->trained[l];
+      table.rows.push_back(
+          {{named(runs, r), fmt::format("{}", trained.layer), fmt::format("{}", trained.units),
+            start ? fixed(start->entropy, 3) : std::string(kNothing), fixed(trained.entropy, 3),
+            start ? fixed(100 * start->decided, 1) : std::string(kNothing),
+            fixed(100 * trained.decided, 1), fixed(100 * trained.stuck, 1)}});
+    }
+  }
+  return card(to_html(table));
+}
+
+}  // namespace
+
+std::string hidden_units_section(const Runs& runs) {
+  const std::vector<Chart> charts = activity_charts(runs);
+  if (charts.empty()) return "";
+  return section(
+      "Hidden units: still random?",
+      fmt::format("The distribution of p = sigma(a) over stochastic units and test examples. Mass "
+                  "in the middle: units that toss a coin; mass at the ends: units that training "
+                  "has made deterministic. Decided: p within {} of 0 or 1. Entropy: mean of H(p), "
+                  "1 for a fair coin. Stuck: decided alike for all inputs.",
+                  kDecided),
+      figures(runs, charts) + activity_table(runs));
+}
+
+}  // namespace sfnn

@@ -1,0 +1,281 @@
+#include "host/report/page.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+
+#include "host/base/duration.hpp"
+#include "host/report/chart.hpp"
+#include "host/report/html.hpp"
+#include "host/report/sections.hpp"
+#include "host/report/style.hpp"
+
+namespace sfnn {
+namespace {
+
+std::string text_in(const MetricsLine& line, const char* key) {
+  const auto found = line.find(key);
+  if (found == line.end()) return std::string(kNothing);
+  return escape(found->is_string() ? found->get<std::string>() : found->dump());
+}
+
+std::optional<double> last_number(const ReportRun& run, const char* key) {
+  return run.metrics.empty() ? std::nullopt : number_in(run.metrics.back(), key);
+}
+
+// --- final figures -----------------------------------------------------------------------------
+
+struct Column {
+  std::string head;
+  std::function<std::optional<double>(const ReportRun&)> value;
+  int digits = 2;
+  bool lower_is_better = false;
+};
+
+std::vector<Column> final_columns(const Runs& runs) {
+  const auto test = [](auto member) {
+    return [member](const ReportRun& run) -> std::optional<double> {
+      const auto found = test_of(run);
+      return found ? member(*found) : std::nullopt;
+    };
+  };
+  using E = const Evaluation&;
+  std::vector<Column> columns = {
+      {"train C_hat", [](const ReportRun& run) { return last_number(run, "train_c_hat"); }},
+      {"valid NLL, best", [](const ReportRun& run) { return run.state.best_valid_nll; }, 2, true},
+      {"test NLL", test([](E e) { return std::optional(e.nll); }), 2, true},
+      {"test error, %",
+       test([](E e) { return e.error ? std::optional(100 * *e.error) : std::nullopt; }), 2, true},
+      {"criterion SSE", test([](E e) { return e.criterion_sse; }), 2, true},
+      {"SSE of the mean", test([](E e) { return e.mean_sse; }), 2, true},
+      {"test M", test([](E e) { return std::optional(double(e.particles)); }), 0},
+      {"effective particles, test", [](const ReportRun& run) {
+         return run.measured ? std::optional(run.measured->test.effective_particles) : std::nullopt;
+       }}};
+  std::erase_if(columns, [&](const Column& column) {
+    return std::none_of(runs.begin(), runs.end(),
+                        [&](const ReportRun& run) { return column.value(run).has_value(); });
+  });
+  return columns;
+}
+
+// Figures of another test, or of another M, say nothing about which run is better.
+bool comparable(const ReportRun& a, const ReportRun& b) {
+  const auto tested_on = [](const ReportRun& run) {
+    auto keys = key_texts(run.config);
+    std::erase_if(keys, [](const auto& key) {
+      return !key.first.starts_with("data.") || key.first == "data.limit" ||
+             key.first == "data.noise" || key.first == "data.center";
+    });
+    const auto test = test_of(run);
+    return std::tuple(keys, run.measured ? run.measured->data_name : "", test ? test->particles : 0,
+                      test ? test->examples : 0, run.config.eval.particles);
+  };
+  return tested_on(a) == tested_on(b);
+}
+
+// Is the value the lowest of the runs that may be compared with this one, and are there any?
+bool is_best(const Runs& runs, std::size_t r, const Column& column) {
+  const auto value = column.value(runs[r]);
+  if (!column.lower_is_better || !value) return false;
+  std::size_t others = 0;
+  for (std::size_t k = 0; k < runs.size(); ++k) {
+    const auto other = column.value(runs[k]);
+    if (k == r || !other || !comparable(runs[r], runs[k])) continue;
+    if (*other < *value) return false;
+    ++others;
+  }
+  return others > 0;
+}
+
+std::string final_figures(const Runs& runs) {
+  const std::vector<Column> columns = final_columns(runs);
+  Table table{.text_columns = 2};
+  table.head = {"run", "network", "parameters", "estimator", "M", "epochs"};
+  for (const Column& column : columns) table.head.push_back(column.head);
+  table.head.push_back("time");
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    const ReportRun& run = runs[r];
+    const TrainConfig& train = run.config.train;
+    std::vector<std::string> cells = {
+        named(runs, r),
+        escape(to_string(run.network)),
+        fmt::format("{}", ParamLayout(run.network).parameter_count()),
+        run.network.trains_s() ? std::string(info(train.estimator).name) : std::string(kNothing),
+        run.network.samples() ? fmt::format("{}", train.particles) : std::string(kNothing),
+        run.state.epoch < train.epochs ? fmt::format("{} of {}", run.state.epoch, train.epochs)
+                                       : fmt::format("{}", run.state.epoch)};
+    for (const Column& column : columns) {
+      const std::string text = fixed(column.value(run), column.digits);
+      cells.push_back(is_best(runs, r, column) ? fmt::format("<span class=\"best\">{}</span>", text)
+                                               : text);
+    }
+    cells.push_back(duration(run.state.seconds));
+    table.rows.push_back({std::move(cells)});
+  }
+  std::string notes;
+  for (const ReportRun& run : runs) {
+    if (!run.note.empty())
+      notes += fmt::format("<p>{}: {}</p>\n", escape(run.name), escape(run.note));
+  }
+  return section(
+      "Final figures",
+      "Nats per example. C_hat is the estimate of log P(y|x) from M draws of the hidden "
+      "units, NLL is \u2212C_hat with the M of the test. Bold: the best of the runs with the "
+      "same data and the same M.",
+      card(to_html(table)) + notes);
+}
+
+// --- warnings ----------------------------------------------------------------------------------
+
+// Each warning once, with the epochs that had it.
+std::string warnings(const Runs& runs) {
+  std::string items;
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    std::vector<std::pair<std::string, std::size_t>> counts;  // in the order of their appearance
+    std::unordered_map<std::string, std::size_t> known;       // where in it
+    for (const MetricsLine& line : runs[r].metrics) {
+      const auto found = line.find("warnings");
+      if (found == line.end() || !found->is_array()) continue;
+      for (const MetricsLine& item : *found) {
+        const std::string text = item.is_string() ? item.get<std::string>() : item.dump();
+        const auto [place, is_new] = known.emplace(text, counts.size());
+        if (is_new) counts.emplace_back(text, 0);
+        ++counts[place->second].second;
+      }
+    }
+    for (const auto& [text, count] : counts) {
+      items += fmt::format("<li>{}: {}, in {} of {} epochs</li>\n", named(runs, r), escape(text),
+                           count, runs[r].metrics.size());
+    }
+  }
+  if (items.empty()) return "";
+  return section("Warnings", "Seen at the ends of epochs, on examples that were not tested on.",
+                 card(fmt::format("<ul>\n{}</ul>\n", items)));
+}
+
+// --- the rest ----------------------------------------------------------------------------------
+
+std::string samples(const Runs& runs) {
+  std::string html;
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    if (runs[r].png.empty()) continue;
+    html += fmt::format(
+        "<figure><figcaption>{}</figcaption><img src=\"{}\" alt=\"Samples of {}\"></figure>\n",
+        named(runs, r), png_data_uri(runs[r].png), escape(runs[r].name));
+  }
+  if (html.empty()) return "";
+  return section("Samples",
+                 "Each row: a test example, what the network was given of it (where that is a "
+                 "picture), and what it makes of that for several draws of the hidden units.",
+                 fmt::format("<div class=\"figures\">\n{}</div>\n", html));
+}
+
+// Keys of the config that change nothing of this run.
+std::set<std::string_view> idle_keys(const ReportRun& run) {
+  std::set<std::string_view> keys;
+  if (!run.network.trains_s()) keys.insert({"train.estimator", "train.c", "train.baseline_decay"});
+  if (!run.network.samples()) keys.insert({"train.particles", "train.drop_below"});
+  if (!draws_in_test(run)) keys.insert("eval.particles");
+  return keys;
+}
+
+std::string config(const Runs& runs) {
+  Table same, other;
+  std::vector<std::vector<std::pair<std::string_view, std::string>>> texts;
+  other.head = same.head = {"key"};
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    texts.push_back(key_texts(runs[r].config));
+    const std::set<std::string_view> idle = idle_keys(runs[r]);
+    for (auto& [key, text] : texts.back())
+      if (idle.contains(key)) text = kNothing;
+    other.head.push_back(named(runs, r));
+  }
+  same.head.push_back("value");
+  for (std::size_t k = 0; k < texts.front().size(); ++k) {
+    std::set<std::string> values;  // where they matter
+    std::vector<std::string> cells = {escape(texts.front()[k].first)};
+    for (const auto& of_run : texts) {
+      if (of_run[k].second != kNothing) values.insert(of_run[k].second);
+      cells.push_back(escape(of_run[k].second));
+    }
+    if (values.size() > 1) {
+      other.rows.push_back({std::move(cells), /*highlighted=*/true});
+    } else {
+      same.rows.push_back({{cells[0], escape(values.empty() ? kNothing : *values.begin())}});
+    }
+  }
+  if (runs.size() == 1)
+    return section("Config",
+                   "Every value, as used; \u2013 where it changes nothing of this network.",
+                   card(to_html(same)));
+  std::string html;
+  if (!other.rows.empty()) html = to_html(other);
+  html += fmt::format("<details><summary>{} values are the same in all runs</summary>{}</details>",
+                      same.rows.size(), to_html(same));
+  return section("Config",
+                 other.rows.empty() ? "The runs have the same config." : "Where the runs differ.",
+                 card(html));
+}
+
+std::string machine(const Runs& runs, const ReportOrigin& origin) {
+  Table table{.head = {"run", "started", "from step", "device", "CPU", "version"}};
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    for (const MetricsLine& line : runs[r].sessions) {
+      table.rows.push_back(
+          {{named(runs, r), text_in(line, "started"), text_in(line, "step"),
+            text_in(line, "device"), text_in(line, "cpu"), text_in(line, "version")}});
+    }
+  }
+  const std::string here =
+      fmt::format("Test figures and hidden units were measured for this page on {}, {}.",
+                  escape(origin.device), escape(origin.date));
+  return section("Machine", here, table.rows.empty() ? "" : card(to_html(table)));
+}
+
+std::string title_of(const Runs& runs) {
+  if (runs.size() == 1) return escape(runs[0].name);
+  return fmt::format("{} runs compared", runs.size());
+}
+
+std::string data_of(const Runs& runs) {
+  std::set<std::string> names;
+  for (const ReportRun& run : runs)
+    names.insert(escape(run.measured ? run.measured->data_name : run.config.data.set));
+  return fmt::format("{}", fmt::join(names, "; "));
+}
+
+std::string style() {
+  return fmt::format(
+      ":root{{color-scheme:light dark;{}}}\n@media screen{{:root{{--page:#f6f7f9}}}}\n"
+      "@media screen and (prefers-color-scheme:dark){{:root{{{}}}}}{}{}{}",
+      kLightColors, kDarkColors, kPageStyle, kChartStyle, color_style());
+}
+
+}  // namespace
+
+std::string report_page(const std::vector<ReportRun>& runs, const ReportOrigin& origin) {
+  const std::string title = title_of(runs);
+  // The policy forbids every request: the page is whole, and nothing in a run can change that.
+  std::string html = fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+      "'unsafe-inline'; img-src data:\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<title>sfnn report: "
+      "{0}</title>\n<style>{1}</style>\n</head>\n<body>\n<header><h1>{0}</h1>\n",
+      title, style());
+  html += fmt::format(
+      "<p>{}. <span class=\"whole\">sfnn {},</span> <span class=\"whole\">{}</span></p></header>\n",
+      data_of(runs), escape(origin.version), escape(origin.date));
+  html += final_figures(runs) + warnings(runs) + learning_section(runs) + particles_section(runs) +
+          hidden_units_section(runs) + samples(runs) + config(runs) + machine(runs, origin);
+  return html + "</body>\n</html>\n";
+}
+
+}  // namespace sfnn

@@ -1,0 +1,41 @@
+// One self-contained page that compares runs: what they measured, what they are, on what they ran.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/run/checkpoint.hpp"
+#include "host/run/metrics.hpp"
+#include "host/train/activity.hpp"
+#include "host/train/evaluate.hpp"
+
+namespace sfnn {
+
+// What needed the network and its data, and not just the run's files.
+struct Measured {
+  std::string data_name;
+  Evaluation test;
+  std::vector<LayerActivity> start;    // with the weights it began with; empty: they are gone
+  std::vector<LayerActivity> trained;  // the same layers with the run's weights
+};
+
+struct ReportRun {
+  std::string name, path;
+  NetworkSpec network;
+  Config config;
+  TrainState state;
+  std::vector<MetricsLine> metrics, sessions;
+  std::optional<Measured> measured;
+  std::optional<Evaluation> own_test;  // of its last epoch; only where not measured
+  std::string note;                    // why something is missing; empty: nothing is
+  std::string png;                     // samples; empty: none
+};
+
+struct ReportOrigin {
+  std::string version, date, device;
+};
+
+std::string report_page(const std::vector<ReportRun>&, const ReportOrigin&);
+
+}  // namespace sfnn

@@ -1,0 +1,34 @@
+// What the report's sections share. For the files of this folder alone.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/report/page.hpp"
+
+namespace sfnn {
+
+using Runs = std::vector<ReportRun>;
+
+inline constexpr std::string_view kNothing = "\u2013";  // where a figure does not exist
+
+// Metrics come from a file that anybody may have edited: a number, or nothing.
+std::optional<double> number_in(const MetricsLine&, const char* key);
+std::string fixed(std::optional<double> value, int digits);
+
+// As measured for this page, else as the run itself found it.
+std::optional<Evaluation> test_of(const ReportRun&);
+bool draws_in_test(const ReportRun&);  // are there hidden units to draw when it is tested?
+
+std::string section(std::string_view title, std::string_view text, const std::string& content);
+std::string card(const std::string& content);
+std::string named(const Runs&, std::size_t r);  // a run's name with its colour
+
+// Sections that are charts, empty where there is nothing to draw.
+std::string learning_section(const Runs&);
+std::string particles_section(const Runs&);
+std::string hidden_units_section(const Runs&);
+
+}  // namespace sfnn

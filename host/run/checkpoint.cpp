@@ -1,0 +1,272 @@
+#include "host/run/checkpoint.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "host/base/error.hpp"
+#include "host/formats/json_depth.hpp"
+#include "host/train/pass.hpp"
+#include "kernels/philox.hpp"
+
+namespace sfnn {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::int64_t kVersion = 1;
+constexpr const char* kAbout = "sfnn.checkpoint";
+constexpr const char* kConfig = "sfnn.config";
+constexpr const char* kVelocity = "velocity/";
+constexpr std::size_t kMaxAboutBytes = 64 * 1024;
+constexpr std::array<std::pair<Bytes, std::string_view>, 3> kBytes{
+    {{Bytes::numbers, "numbers"}, {Bytes::bits, "bits"}, {Bytes::grey, "grey"}}};
+
+std::string_view name_of(Bytes bytes) {
+  for (const auto& [value, name] : kBytes)
+    if (value == bytes) return name;
+  return "?";
+}
+
+[[noreturn]] void refuse_name(const char* key, const std::string& name) {
+  throw DataError(fmt::format("{} '{:.60}' is not known", key, name));
+}
+
+Bytes bytes_of(const std::string& wanted) {
+  for (const auto& [value, name] : kBytes)
+    if (name == wanted) return value;
+  refuse_name("x_bytes", wanted);
+}
+
+Output output_of(const std::string& name) {
+  if (const auto output = parse_output(name)) return *output;
+  refuse_name("output", name);
+}
+
+std::vector<std::int64_t> shape_of(const ParamSlot& slot) {
+  const bool bias = slot.fan_in == 0;
+  return bias ? std::vector{slot.cols} : std::vector{slot.rows, slot.cols};
+}
+
+std::int64_t wanted_baseline(const NetworkSpec& network, const Config& config) {
+  return PartLayout(network, config.train.estimator).baseline_size;
+}
+
+// --- saving ------------------------------------------------------------------------------------
+
+void add_tensor(TensorFile& file, std::string name, std::vector<std::int64_t> shape,
+                std::span<const float> values) {
+  if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); }))
+    throw Error(fmt::format("checkpoint not saved: {} holds a number that is not finite", name));
+  file.tensors.push_back({std::move(name), std::move(shape), {values.begin(), values.end()}});
+}
+
+void add_params(TensorFile& file, const std::string& prefix, const ParamLayout& layout,
+                const std::vector<float>& flat) {
+  for (const ParamSlot& slot : layout.slots())
+    add_tensor(file, prefix + slot.name, shape_of(slot),
+               std::span(flat).subspan(slot.offset, slot.size()));
+}
+
+struct ToJson {
+  ordered_json& json;
+
+  void operator()(const char* key, std::int64_t value) const { json[key] = value; }
+  void operator()(const char* key, double value) const {
+    if (!std::isfinite(value))
+      throw Error(fmt::format("checkpoint not saved: {} is not finite", key));
+    json[key] = value;  // as the shortest digits that read back as the same number
+  }
+  void operator()(const char* key, const std::optional<double>& value) const {
+    json[key] = nullptr;
+    if (value) (*this)(key, *value);
+  }
+};
+
+ordered_json about(const Checkpoint& checkpoint) {
+  ordered_json hidden = ordered_json::array();
+  for (const LayerSpec& layer : checkpoint.network.hidden) hidden.push_back(to_string(layer));
+  ordered_json state;
+  TrainState::visit(checkpoint.state, ToJson{state});
+  return {{"version", kVersion},
+          {"network",
+           {{"D_in", checkpoint.network.D_in},
+            {"hidden", hidden},
+            {"D_out", checkpoint.network.D_out},
+            {"output", to_string(checkpoint.network.output)}}},
+          {"x_bytes", name_of(checkpoint.x_bytes)},
+          {"state", state},
+          {"tiling", {{"tile", checkpoint.tiling.tile}, {"parts", checkpoint.tiling.parts}}},
+          {"device", checkpoint.device}};
+}
+
+// --- loading -----------------------------------------------------------------------------------
+
+[[noreturn]] void refuse(std::string_view name, const std::string& why) {
+  throw DataError(fmt::format("{}: not a sound checkpoint: {}", name, why));
+}
+
+struct FromJson {
+  const ordered_json& json;
+
+  void operator()(const char* key, std::int64_t& value) const {
+    const ordered_json& item = json.at(key);
+    if (!item.is_number_unsigned() || item.get<std::uint64_t>() > std::uint64_t(INT64_MAX))
+      throw DataError(fmt::format("{} is not a count", key));
+    value = item.get<std::int64_t>();
+  }
+  void operator()(const char* key, double& value) const {
+    const ordered_json& item = json.at(key);
+    if (!item.is_number()) throw DataError(fmt::format("{} is not a number", key));
+    value = item.get<double>();
+  }
+  void operator()(const char* key, std::optional<double>& value) const {
+    value.reset();
+    if (!json.at(key).is_null()) (*this)(key, value.emplace());
+  }
+};
+
+NetworkSpec read_network(const ordered_json& json) {
+  NetworkSpec network;
+  FromJson{json}("D_in", network.D_in);
+  FromJson{json}("D_out", network.D_out);
+  const auto layers = json.at("hidden").get<std::vector<std::string>>();
+  for (const std::string& layer : layers) network.hidden.push_back(parse_layer(layer));
+  network.output = output_of(json.at("output").get<std::string>());
+  network.validate();
+  return network;
+}
+
+// Reads "sfnn.checkpoint" and "sfnn.config", whose errors do not know the file's name yet.
+void read_metadata(const TensorFile& file, Checkpoint& checkpoint) {
+  const std::string& text = file.metadata.at(kAbout);
+  if (text.size() > kMaxAboutBytes)
+    throw DataError(fmt::format("{} bytes about its run are too many", text.size()));
+  if (is_nested_too_deeply(text)) throw DataError("what it says of its run is nested too deeply");
+  const auto json = ordered_json::parse(text);
+  std::int64_t version = 0;
+  FromJson{json}("version", version);
+  if (version != kVersion) throw DataError(fmt::format("version {} is not known here", version));
+  checkpoint.network = read_network(json.at("network"));
+  if (json.contains("x_bytes"))
+    checkpoint.x_bytes = bytes_of(json.at("x_bytes").get<std::string>());
+  TrainState::visit(checkpoint.state, FromJson{json.at("state")});
+  FromJson{json.at("tiling")}("tile", checkpoint.tiling.tile);
+  FromJson{json.at("tiling")}("parts", checkpoint.tiling.parts);
+  if (json.contains("device")) checkpoint.device = json.at("device").get<std::string>();
+  checkpoint.config = from_toml(file.metadata.at(kConfig), kConfig);
+  checkpoint.config.validate();
+  if (checkpoint.config.net.hidden != checkpoint.network.hidden)
+    throw DataError("its network is not the one of its config");
+  if (checkpoint.state.step > std::int64_t(kMaxStep)) throw DataError("its step is out of range");
+  const TrainOptions train = checkpoint.config.train_options();
+  if (checkpoint.state.epoch > std::min(train.epochs, checkpoint.state.step))
+    throw DataError("its epoch is out of range");
+  if (checkpoint.tiling.tile < 1 || checkpoint.tiling.parts < 1)
+    throw DataError("its tiling is empty");
+  if (std::max(checkpoint.tiling.tile, checkpoint.tiling.parts) > train.batch)
+    throw DataError("its tiling is of more examples than a step has");
+}
+
+class TensorReader {
+ public:
+  TensorReader(const TensorFile& file, std::string_view name) : file_(file), name_(name) {}
+
+  // The values of a tensor that must be there, in that shape, all finite.
+  const std::vector<float>& take(const std::string& tensor,
+                                 const std::vector<std::int64_t>& shape) {
+    const NamedTensor* found = file_.find(tensor);
+    if (found == nullptr) refuse(name_, fmt::format("tensor '{}' is missing", tensor));
+    if (found->shape != shape)
+      refuse(name_, fmt::format("tensor '{}' has shape [{}], and the network needs [{}]", tensor,
+                                fmt::join(found->shape, ", "), fmt::join(shape, ", ")));
+    if (!std::all_of(found->values.begin(), found->values.end(),
+                     [](float v) { return std::isfinite(v); }))
+      refuse(name_, fmt::format("tensor '{}' holds a number that is not finite", tensor));
+    ++taken_;
+    return found->values;
+  }
+
+  // Memory for the flat array is taken only after every tensor was found in its size.
+  std::vector<float> take_params(const std::string& prefix, const ParamLayout& layout) {
+    const std::vector<ParamSlot> slots = layout.slots();
+    for (const ParamSlot& slot : slots) take(prefix + slot.name, shape_of(slot));
+    std::vector<float> flat(layout.size);
+    for (const ParamSlot& slot : slots) {
+      const std::vector<float>& values = file_.find(prefix + slot.name)->values;
+      std::copy(values.begin(), values.end(), flat.begin() + slot.offset);
+    }
+    return flat;
+  }
+
+  void expect_end() const {
+    if (taken_ != file_.tensors.size())
+      refuse(name_, "it holds tensors that do not belong to its network");
+  }
+
+ private:
+  const TensorFile& file_;
+  std::string_view name_;
+  std::size_t taken_ = 0;
+};
+
+}  // namespace
+
+TensorFile to_tensor_file(const Checkpoint& checkpoint) {
+  const ParamLayout layout(checkpoint.network);
+  const auto size = [](const std::vector<float>& values) { return std::int64_t(values.size()); };
+  const std::int64_t baseline = wanted_baseline(checkpoint.network, checkpoint.config);
+  if (size(checkpoint.params) != layout.size || size(checkpoint.velocity) != layout.size ||
+      size(checkpoint.baseline) != baseline ||
+      (!checkpoint.x_mean.empty() && size(checkpoint.x_mean) != checkpoint.network.D_in))
+    throw ShapeError("a checkpoint's arrays do not fit its network");
+
+  TensorFile file;
+  add_params(file, "", layout, checkpoint.params);
+  add_params(file, kVelocity, layout, checkpoint.velocity);
+  if (baseline > 0) add_tensor(file, "baseline", {baseline}, checkpoint.baseline);
+  if (!checkpoint.x_mean.empty())
+    add_tensor(file, "x_mean", {checkpoint.network.D_in}, checkpoint.x_mean);
+  file.metadata[kAbout] = about(checkpoint).dump();
+  file.metadata[kConfig] = to_toml(checkpoint.config);
+  return file;
+}
+
+Checkpoint from_tensor_file(const TensorFile& file, std::string_view name) {
+  Checkpoint checkpoint;
+  if (!file.metadata.contains(kAbout) || !file.metadata.contains(kConfig))
+    refuse(name, "it holds tensors, but nothing of a run");
+  try {
+    read_metadata(file, checkpoint);
+  } catch (const nlohmann::json::exception&) {
+    refuse(name, "what it says of its run cannot be read");
+  } catch (const Error& e) {
+    refuse(name, e.what());
+  }
+  const NetworkSpec& network = checkpoint.network;
+  const ParamLayout layout(network);
+  TensorReader reader(file, name);
+  checkpoint.params = reader.take_params("", layout);
+  checkpoint.velocity = reader.take_params(kVelocity, layout);
+  if (const std::int64_t size = wanted_baseline(network, checkpoint.config); size > 0)
+    checkpoint.baseline = reader.take("baseline", {size});
+  if (file.find("x_mean") != nullptr) checkpoint.x_mean = reader.take("x_mean", {network.D_in});
+  reader.expect_end();
+  return checkpoint;
+}
+
+void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint) {
+  write_safetensors(path, to_tensor_file(checkpoint));
+}
+
+Checkpoint load_checkpoint(const std::filesystem::path& path) {
+  return from_tensor_file(read_safetensors(path, Checksums::required), path.string());
+}
+
+}  // namespace sfnn

@@ -1,0 +1,399 @@
+#include "host/run/config.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <type_traits>
+#include <utility>
+
+#include "host/base/error.hpp"
+#include "host/base/utf8.hpp"
+#include "host/formats/atomic_file.hpp"
+#include "host/run/option_types.hpp"
+
+namespace sfnn {
+namespace {
+
+constexpr std::size_t kMaxConfigBytes = 64 * 1024;
+constexpr std::ptrdiff_t kMaxDots = 2000;
+
+template <class T>
+using TypeOf = OptionType<std::remove_cvref_t<T>>;
+
+std::string_view section_of(std::string_view key) {
+  const std::size_t dot = key.find('.');
+  return dot == std::string_view::npos ? std::string_view() : key.substr(0, dot);
+}
+
+std::string_view name_of(std::string_view key) { return key.substr(key.find('.') + 1); }
+
+// Calls f(value, allowed) for the option of that key; false: there is none.
+template <class F>
+bool with_option(Config& config, std::string_view wanted, F&& f) {
+  bool found = false;
+  Config::visit(config,
+                [&](std::string_view key, auto& value, std::string_view, const Allowed& allowed) {
+                  if (key != wanted) return;
+                  found = true;
+                  f(value, allowed);
+                });
+  return found;
+}
+
+// --- messages ----------------------------------------------------------------------------------
+
+// How many letters must change, come or go to make one word the other.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t(0));
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] != b[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+// Empty where none is near. A key without its section counts as close: 'epochs' means
+// 'train.epochs'.
+std::string nearest_key(std::string_view key) {
+  std::string nearest;
+  std::size_t least = std::numeric_limits<std::size_t>::max();
+  const Config defaults;
+  Config::visit(defaults,
+                [&](std::string_view known, const auto&, std::string_view, const Allowed&) {
+                  const std::size_t distance =
+                      std::min(edit_distance(key, known), edit_distance(key, name_of(known)) + 1);
+                  if (distance < least) {
+                    least = distance;
+                    nearest = known;
+                  }
+                });
+  return least <= 1 + key.size() / 4 ? nearest : "";
+}
+
+std::string shortened(std::string_view text) {
+  constexpr std::size_t kShown = 60;
+  return text.size() <= kShown ? std::string(text) : std::string(text.substr(0, kShown)) + "...";
+}
+
+[[noreturn]] void refuse_key(std::string_view where, std::string_view key) {
+  const std::string nearest = nearest_key(key.substr(0, 80));
+  throw ConfigError(fmt::format("{}unknown key '{}': {}", where, shortened(key),
+                                nearest.empty() ? "sfnn train --help lists them"
+                                                : fmt::format("did you mean '{}'?", nearest)));
+}
+
+[[noreturn]] void refuse_value(std::string_view where, std::string_view key, std::string_view value,
+                               std::string_view expected) {
+  throw ConfigError(fmt::format("{}{} = {}: must be {}", where, key, shortened(value), expected));
+}
+
+// --- reading -----------------------------------------------------------------------------------
+
+template <class T>
+void assign(std::string_view where, std::string_view key, std::string_view text,
+            const Allowed& allowed, T& value) {
+  std::optional<T> parsed;
+  try {
+    parsed = TypeOf<T>::parse(text, allowed);
+  } catch (const ConfigError& e) {
+    throw ConfigError(fmt::format("{}{}: {}", where, key, e.what()));
+  }
+  if (!parsed) refuse_value(where, key, text, TypeOf<T>::expected(allowed));
+  value = *std::move(parsed);
+}
+
+// A TOML value as --set would have it.
+std::string plain_text(const toml::node& node) {
+  if (const auto* array = node.as_array()) {
+    std::string list;
+    for (const toml::node& item : *array) append_item(list, ",", plain_text(item));
+    return list;
+  }
+  if (const auto value = node.value_exact<std::string_view>()) return std::string(*value);
+  if (const auto value = node.value_exact<std::int64_t>()) return fmt::format("{}", *value);
+  if (const auto value = node.value_exact<double>()) return OptionType<double>::text(*value);
+  if (const auto value = node.value_exact<bool>()) return OptionType<bool>::text(*value);
+  return node.is_table() ? "a table" : "a date or time";
+}
+
+void assign(Config& config, std::string_view file, std::string_view key, const toml::node& node) {
+  const std::string where = fmt::format("{}:{}: ", file, node.source().begin.line);
+  const bool found = with_option(config, key, [&](auto& value, const Allowed& allowed) {
+    if (!TypeOf<decltype(value)>::reads(node)) {
+      const std::string shown = node.is_string() ? toml_quoted(plain_text(node)) : plain_text(node);
+      refuse_value(where, key, shown, TypeOf<decltype(value)>::expected(allowed));
+    }
+    assign(where, key, plain_text(node), allowed, value);
+  });
+  if (!found) refuse_key(where, key);
+}
+
+bool is_section(std::string_view name) {
+  bool found = false;
+  const Config defaults;
+  Config::visit(defaults, [&](std::string_view key, const auto&, std::string_view, const Allowed&) {
+    found |= section_of(key) == name;
+  });
+  return found;
+}
+
+// Refuses what no config needs: each dot of a key nests one more table, which toml++ walks by
+// recursion, and in_ascii knows no strings of several lines.
+void check_text(std::string_view text, std::string_view name) {
+  if (text.size() > kMaxConfigBytes)
+    throw ConfigError(fmt::format("{}: {} bytes are too many for a config", name, text.size()));
+  if (std::count(text.begin(), text.end(), '.') > kMaxDots)
+    throw ConfigError(
+        fmt::format("{}: more than {} dots are too many for a config", name, kMaxDots));
+  for (const char* quotes : {"\"\"\"", "'''"}) {
+    if (text.find(quotes) != std::string_view::npos)
+      throw ConfigError(fmt::format("{}: strings in {} are not read", name, quotes));
+  }
+}
+
+// Where in a line of TOML one is. Keys and values are all the same to it.
+struct Place {
+  char quote = 0;  // of the string that is open
+  bool escaped = false, comment = false;
+
+  void pass(char ch) {
+    if (ch == '\n') {
+      *this = {};
+    } else if (escaped) {
+      escaped = false;
+    } else if (quote != 0) {
+      escaped = quote == '"' && ch == '\\';
+      if (ch == quote) quote = 0;
+    } else if (!comment) {
+      if (ch == '"' || ch == '\'') quote = ch;
+      comment = ch == '#';
+    }
+  }
+};
+
+// The same TOML in ASCII: what is beyond it becomes an escape in "...", goes from comments, and is
+// refused elsewhere. Of some such characters toml++ 3.3 asks, with undefined behaviour, whether
+// they are spaces, and only its own parser knows where it will ask: it must see none of them.
+std::string in_ascii(std::string_view text, std::string_view name) {
+  std::string ascii;
+  Place place;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto refuse = [&](const char* why) {
+      const auto line = 1 + std::count(text.begin(), text.begin() + i, '\n');
+      throw ConfigError(fmt::format("{}:{}: {}", name, line, why));
+    };
+    const auto [point, length] = utf8_char(text, i);
+    if (length == 0) refuse("this is not UTF-8 text");
+    if (length == 1) {
+      place.pass(text[i]);
+      ascii += text[i];
+    } else if (!place.comment) {
+      if (place.quote != '"' || place.escaped)
+        refuse("a character beyond ASCII needs double quotes");
+      ascii += fmt::format("\\U{:08X}", point);
+    }
+    i += length;
+  }
+  return ascii;
+}
+
+}  // namespace
+
+Config from_toml(std::string_view text, std::string_view name) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // some editors put it in front
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  check_text(text, name);
+  Config config;
+  try {
+    const toml::table root = toml::parse(in_ascii(text, name));
+    for (const auto& [key, node] : root) {
+      const toml::table* section = is_section(key.str()) ? node.as_table() : nullptr;
+      if (section == nullptr) {
+        assign(config, name, key.str(), node);
+        continue;
+      }
+      for (const auto& [inner, value] : *section)
+        assign(config, name, fmt::format("{}.{}", key.str(), inner.str()), value);
+    }
+  } catch (const toml::parse_error& e) {
+    throw ConfigError(fmt::format("{}:{}: {}", name, e.source().begin.line, e.description()));
+  }
+  return config;
+}
+
+Config load_config(const std::filesystem::path& path) {
+  try {
+    return from_toml(read_file(path, kMaxConfigBytes), path.string());
+  } catch (const DataError& e) {
+    throw ConfigError(e.what());
+  }
+}
+
+void apply_setting(Config& config, std::string_view setting) {
+  const std::size_t equals = setting.find('=');
+  if (equals == std::string_view::npos)
+    throw ConfigError(fmt::format("'{}' is not a setting: write key=value", shortened(setting)));
+  const std::string_view key = setting.substr(0, equals), text = setting.substr(equals + 1);
+  const bool found = with_option(config, key, [&](auto& value, const Allowed& allowed) {
+    assign("", key, text, allowed, value);
+  });
+  if (!found) refuse_key("", key);
+}
+
+// --- writing -----------------------------------------------------------------------------------
+
+std::string to_toml(const Config& config) {
+  std::string text;
+  std::string_view section;
+  Config::visit(
+      config, [&](std::string_view key, const auto& value, std::string_view help, const Allowed&) {
+        if (section_of(key) != section) {
+          section = section_of(key);
+          text += fmt::format("\n[{}]\n", section);
+        }
+        text += fmt::format(
+            "{:<32}# {}\n",
+            fmt::format("{} = {}", name_of(key), TypeOf<decltype(value)>::toml(value)), help);
+      });
+  return text;
+}
+
+std::string config_help() {
+  std::string text;
+  const Config defaults;
+  Config::visit(defaults, [&](std::string_view key, const auto& value, std::string_view help,
+                              const Allowed& allowed) {
+    const std::string choices =
+        allowed.choices.empty() ? "" : fmt::format(" ({})", allowed.choices);
+    text +=
+        fmt::format("  {:<28} {}{}\n",
+                    fmt::format("{}={}", key, TypeOf<decltype(value)>::text(value)), help, choices);
+  });
+  return text;
+}
+
+namespace {
+
+std::vector<std::string> words_of(std::string_view choices) {
+  std::vector<std::string> words;
+  for (std::size_t begin = 0; begin < choices.size();) {
+    const std::size_t end = std::min(choices.find(" | ", begin), choices.size());
+    words.emplace_back(choices.substr(begin, end - begin));
+    begin = end + 3;
+  }
+  return words;
+}
+
+}  // namespace
+
+std::vector<ConfigKey> config_keys() {
+  std::vector<ConfigKey> keys;
+  const Config defaults;
+  Config::visit(defaults, [&](std::string_view key, const auto& value, std::string_view,
+                              const Allowed& allowed) {
+    using T = std::remove_cvref_t<decltype(value)>;
+    std::vector<std::string> choices = words_of(allowed.choices);
+    if constexpr (std::is_same_v<T, bool>) choices = {"true", "false"};
+    if constexpr (std::is_same_v<T, Estimator>) {
+      for (const EstimatorInfo& row : kEstimators) choices.emplace_back(row.name);
+    }
+    keys.push_back({std::string(key), std::move(choices)});
+  });
+  return keys;
+}
+
+// --- comparing ---------------------------------------------------------------------------------
+
+std::vector<std::pair<std::string_view, std::string>> key_texts(const Config& config) {
+  std::vector<std::pair<std::string_view, std::string>> texts;
+  Config::visit(config,
+                [&](std::string_view key, const auto& value, std::string_view, const Allowed&) {
+                  texts.emplace_back(key, TypeOf<decltype(value)>::text(value));
+                });
+  return texts;
+}
+
+std::vector<std::string> differences(const Config& a, const Config& b) {
+  std::vector<std::string> lines;
+  const auto of_a = key_texts(a), of_b = key_texts(b);
+  for (std::size_t i = 0; i < of_a.size(); ++i) {
+    if (of_a[i] != of_b[i])
+      lines.push_back(
+          fmt::format("{}: {} against {}", of_a[i].first, of_a[i].second, of_b[i].second));
+  }
+  return lines;
+}
+
+std::uint64_t config_hash(const Config& config) {
+  std::uint64_t hash = 0xCBF29CE484222325u;  // FNV-1a
+  for (const auto& [key, text] : key_texts(config)) {
+    for (const char ch : fmt::format("{}={}\n", key, text))
+      hash = (hash ^ static_cast<unsigned char>(ch)) * 0x100000001B3u;
+  }
+  return hash;
+}
+
+// --- meaning -----------------------------------------------------------------------------------
+
+TrainOptions Config::train_options() const {
+  return {.seed = seed,
+          .data_seed = data.seed,
+          .estimator = train.estimator,
+          .particles = train.particles,
+          .batch = train.batch,
+          .epochs = train.epochs,
+          .learning_rate = train.learning_rate,
+          .warmup_epochs = train.warmup_epochs,
+          .hidden_rate = train.hidden_rate,
+          .momentum = train.momentum,
+          .baseline_decay = train.baseline_decay,
+          .c = train.c,
+          .drop_below = train.drop_below,
+          .init_scale = net.init_scale,
+          .noise = data_noise,
+          .tiling = {train.tile, train.parts}};
+}
+
+Config config_of(const TrainOptions& options) {
+  Config config;
+  config.seed = options.seed;
+  config.data.seed = options.data_seed;
+  config.data_noise = options.noise;
+  config.net.init_scale = options.init_scale;
+  config.train.estimator = options.estimator;
+  config.train.particles = options.particles;
+  config.train.epochs = options.epochs;
+  config.train.batch = options.batch;
+  config.train.learning_rate = options.learning_rate;
+  config.train.warmup_epochs = options.warmup_epochs;
+  config.train.hidden_rate = options.hidden_rate;
+  config.train.momentum = options.momentum;
+  config.train.baseline_decay = options.baseline_decay;
+  config.train.c = options.c;
+  config.train.drop_below = options.drop_below;
+  config.train.tile = options.tiling.tile;
+  config.train.parts = options.tiling.parts;
+  return config;
+}
+
+void Config::validate() const {
+  // Widths of input and output come with the data; any will do here.
+  const NetworkSpec network{
+      .D_in = 1, .hidden = net.hidden, .D_out = 1, .output = Output::bernoulli};
+  sfnn::validate(train_options(), network);
+  if (eval.as_stochastic) {
+    try {
+      as_stochastic(network);
+    } catch (const ConfigError& e) {
+      throw ConfigError(fmt::format("eval.as_stochastic = true: {}", e.what()));
+    }
+  }
+}
+
+}  // namespace sfnn

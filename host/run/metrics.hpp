@@ -1,0 +1,35 @@
+// metrics.jsonl: what a run measured, a JSON object a line, a line an epoch.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sfnn {
+
+using MetricsLine = nlohmann::ordered_json;
+
+// Appends one line, handed to the system in one piece, and syncs it, with the name of a new file. A
+// torn line that a killed run left at the end is cut off first. Throws SaveError.
+void append_metrics(const std::filesystem::path&, const MetricsLine&);
+
+// All whole lines; a torn last one is passed over. Each is an object, nested no deeper than
+// kMaxJsonDepth (host/formats/json_depth.hpp), and its "epoch", if it has one, a count: nothing
+// else is promised. A line that is not so is named to `warn` and passed over; without `warn`,
+// DataError is thrown. Takes at most 64 times the memory of the text, and a file of more than 256
+// MiB is refused, as is a link.
+using Warn = std::function<void(const std::string&)>;
+std::vector<MetricsLine> parse_metrics(std::string_view text, std::string_view name_for_errors,
+                                       const Warn& warn = nullptr);
+std::vector<MetricsLine> read_metrics(const std::filesystem::path&,
+                                      const Warn& warn = nullptr);  // no file: no lines
+
+// Puts these lines in place of whatever the file holds, atomically: a resumed run takes back epochs
+// that its checkpoint does not know of.
+void rewrite_metrics(const std::filesystem::path&, const std::vector<MetricsLine>&);
+std::string to_text(const std::vector<MetricsLine>&);  // as the file has them
+
+}  // namespace sfnn

@@ -1,0 +1,231 @@
+// The types an option's value may have, one struct each: how it reads on the command line and in
+// TOML, how it is written, and how to say what would have been right. For config.cpp alone.
+//
+//   text(value)           as --set takes it; parse gives the very same value back
+//   parse(text, allowed)  nothing: not of this type, or not allowed
+//   expected(allowed)     "a whole number from 1 to 100"
+//   reads(node)           is the TOML value of a kind that this type understands?
+//   toml(value)           as a config file has it
+#pragma once
+
+// toml++ asserts a little of its input before it checks it: where its parser is compiled here, a
+// malformed time is to give its error and not an abort.
+#define TOML_ASSERT(expr) static_assert(true)
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/base/utf8.hpp"
+#include "host/run/config.hpp"
+
+namespace sfnn {
+
+inline bool within(double value, const Allowed& allowed) {
+  return std::isfinite(value) && value >= allowed.low &&
+         (allowed.high_open ? value < allowed.high : value <= allowed.high);
+}
+
+inline std::string range_text(const Allowed& allowed) {
+  std::string text;
+  if (std::isfinite(allowed.low)) text += fmt::format(" from {}", allowed.low);
+  if (std::isfinite(allowed.high))
+    text +=
+        fmt::format(" {} {}", allowed.high_open ? "to below" : "to", std::int64_t(allowed.high));
+  else if (std::isfinite(allowed.low))
+    text += " up";
+  return text;
+}
+
+template <class T>
+std::optional<T> parse_number(std::string_view text) {
+  T value{};
+  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (ec != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+inline std::string toml_quoted(std::string_view text) {
+  std::string result = "\"";
+  for (const char ch : text) {
+    if (ch == '"' || ch == '\\') result += '\\';
+    result += ch;
+  }
+  return result + '"';
+}
+
+inline void append_item(std::string& list, std::string_view separator, std::string_view item) {
+  if (!list.empty()) list += separator;
+  list += item;
+}
+
+template <class T>
+struct OptionType;
+
+template <>
+struct OptionType<bool> {
+  static std::string text(bool value) { return value ? "true" : "false"; }
+  static std::optional<bool> parse(std::string_view text, const Allowed&) {
+    if (text == "true") return true;
+    if (text == "false") return false;
+    return std::nullopt;
+  }
+  static std::string expected(const Allowed&) { return "true or false"; }
+  static bool reads(const toml::node& node) { return node.is_boolean(); }
+  static std::string toml(bool value) { return text(value); }
+};
+
+template <std::integral T>
+struct OptionType<T> {
+  static std::string text(T value) { return fmt::format("{}", value); }
+  static std::optional<T> parse(std::string_view text, const Allowed& allowed) {
+    // Signed even for T unsigned: TOML has no larger integers.
+    const auto value = parse_number<std::int64_t>(text);
+    if (!value || !std::in_range<T>(*value) || !within(double(*value), bounded(allowed)))
+      return std::nullopt;
+    return T(*value);
+  }
+  static std::string expected(const Allowed& allowed) {
+    if (std::unsigned_integral<T>) return "a whole number from 0 to 2^63 - 1";
+    return fmt::format("a whole number{}", range_text(bounded(allowed)));
+  }
+  static bool reads(const toml::node& node) { return node.is_integer(); }
+  static std::string toml(T value) { return text(value); }
+
+ private:
+  static Allowed bounded(Allowed allowed) {
+    if (std::signed_integral<T>)
+      allowed.high = std::min<double>(allowed.high, std::numeric_limits<std::int32_t>::max());
+    return allowed;
+  }
+};
+
+template <>
+struct OptionType<double> {
+  // The shortest digits that read back as the same number.
+  static std::string text(double value) { return fmt::format("{}", value); }
+  static std::optional<double> parse(std::string_view text, const Allowed& allowed) {
+    const auto value = parse_number<double>(text);
+    return value && within(*value, allowed) ? value : std::nullopt;
+  }
+  static std::string expected(const Allowed& allowed) {
+    return fmt::format("a number{}", range_text(allowed));
+  }
+  static bool reads(const toml::node& node) { return node.is_number(); }
+  static std::string toml(double value) {
+    std::string digits = text(value);
+    return digits.find_first_of(".e") == std::string::npos ? digits + ".0" : digits;
+  }
+};
+
+template <>
+struct OptionType<std::optional<double>> {
+  using Value = std::optional<double>;
+  static std::string text(const Value& value) {
+    return value ? OptionType<double>::text(*value) : "auto";
+  }
+  static std::optional<Value> parse(std::string_view text, const Allowed& allowed) {
+    if (text == "auto") return std::optional<Value>(std::in_place);
+    const auto value = OptionType<double>::parse(text, allowed);
+    return value ? std::optional<Value>(value) : std::nullopt;
+  }
+  static std::string expected(const Allowed& allowed) {
+    return fmt::format("auto or {}", OptionType<double>::expected(allowed));
+  }
+  static bool reads(const toml::node& node) {
+    return node.is_number() || node.value<std::string_view>() == "auto";
+  }
+  static std::string toml(const Value& value) {
+    return value ? OptionType<double>::toml(*value) : toml_quoted("auto");
+  }
+};
+
+template <>
+struct OptionType<std::string> {
+  static std::string text(const std::string& value) { return value; }
+  static std::optional<std::string> parse(std::string_view text, const Allowed& allowed) {
+    const bool chosen = allowed.choices.empty() || is_choice(text, allowed.choices);
+    if (!chosen || !is_printable_utf8(text)) return std::nullopt;
+    return std::string(text);
+  }
+  static std::string expected(const Allowed& allowed) {
+    return allowed.choices.empty() ? "text without control characters"
+                                   : fmt::format("one of {}", allowed.choices);
+  }
+  static bool reads(const toml::node& node) { return node.is_string(); }
+  static std::string toml(const std::string& value) { return toml_quoted(value); }
+
+ private:
+  static bool is_choice(std::string_view text, std::string_view choices) {
+    for (std::size_t begin = 0; begin <= choices.size();) {
+      const std::size_t end = std::min(choices.find(" | ", begin), choices.size());
+      if (choices.substr(begin, end - begin) == text) return true;
+      begin = end + 3;
+    }
+    return false;
+  }
+};
+
+template <>
+struct OptionType<Estimator> {
+  static std::string text(Estimator value) { return std::string(info(value).name); }
+  static std::optional<Estimator> parse(std::string_view text, const Allowed&) {
+    for (const EstimatorInfo& row : kEstimators) {
+      if (row.name == text) return row.id;
+    }
+    return std::nullopt;
+  }
+  static std::string expected(const Allowed&) {
+    std::string names;
+    for (const EstimatorInfo& row : kEstimators) append_item(names, " | ", row.name);
+    return fmt::format("one of {}", names);
+  }
+  static bool reads(const toml::node& node) { return node.is_string(); }
+  static std::string toml(Estimator value) { return toml_quoted(text(value)); }
+};
+
+// Layers: a list of texts in TOML, commas between them on the command line.
+template <>
+struct OptionType<std::vector<LayerSpec>> {
+  using Value = std::vector<LayerSpec>;
+  static std::string text(const Value& value) {
+    std::string result;
+    for (const LayerSpec& layer : value) append_item(result, ",", to_string(layer));
+    return result;
+  }
+  static std::optional<Value> parse(std::string_view text, const Allowed&) {
+    Value layers;
+    if (text.empty()) return layers;
+    for (std::size_t begin = 0; begin <= text.size();) {
+      const std::size_t end = std::min(text.find(',', begin), text.size());
+      layers.push_back(parse_layer(text.substr(begin, end - begin)));  // throws: it knows best
+      begin = end + 1;
+    }
+    return layers;
+  }
+  static std::string expected(const Allowed&) {
+    return "a list of layers such as [\"200s\", \"40s+160d\"]";
+  }
+  static bool reads(const toml::node& node) {
+    const toml::array* array = node.as_array();
+    return array != nullptr && std::all_of(array->begin(), array->end(),
+                                           [](const toml::node& item) { return item.is_string(); });
+  }
+  static std::string toml(const Value& value) {
+    std::string list;
+    for (const LayerSpec& layer : value) append_item(list, ", ", toml_quoted(to_string(layer)));
+    return fmt::format("[{}]", list);
+  }
+};
+
+}  // namespace sfnn

@@ -1,0 +1,96 @@
+// The files that a run leaves, and the rules by which its checkpoints come and go:
+//
+//   config.toml   metrics.jsonl   samples.png   report.html
+//   sessions.jsonl                              when and on what it was started and resumed
+//   search.json, search.jsonl                   --search-lr: what was asked for, each rate tried
+//   lock                                        held by the process that trains here
+//   checkpoints/step-00000600.safetensors ...   the newest train.keep of them
+//   checkpoints/best.safetensors                by validation NLL
+//   checkpoints/latest                          the name of the newest, for people and scripts
+//
+// Neither is anything written nor read through a link in it: what is one throws DataError.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/base/function_ref.hpp"
+#include "host/formats/file_lock.hpp"
+#include "host/run/checkpoint.hpp"
+#include "host/run/config.hpp"
+
+namespace sfnn {
+
+// Of a line of metrics: checkpoints were due before, and none could be written.
+inline constexpr const char* kNeverSaved = "never_saved";
+
+class RunDirectory {
+ public:
+  explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
+  std::filesystem::path sessions() const { return path_ / "sessions.jsonl"; }
+  std::filesystem::path report() const { return path_ / "report.html"; }
+  std::filesystem::path samples() const { return path_ / "samples.png"; }
+  std::filesystem::path search() const { return path_ / "search.jsonl"; }
+  std::filesystem::path search_options() const { return path_ / "search.json"; }
+  Config config() const;  // of the run that it holds
+  std::filesystem::path best() const { return path_ / "checkpoints" / "best.safetensors"; }
+
+  bool holds_run() const;  // is there a config of a run?
+  // Makes the directory and keeps other runs out until this object is gone, or the process. Throws
+  // ConfigError where another process trains there. What writes to the directory locks it first.
+  // Temporaries that a killed run left are removed.
+  void lock();
+  // Locks the directory for a search, whose files `create` then takes for its own. is_known: those
+  // that are there are a search's. Else throws ConfigError where files are in the way.
+  void begin_search(bool is_known);
+  // Locks the directory for a new run and leaves its config, or throws ConfigError: it holds a run
+  // already, of this config or another, or files that this one would take for its own.
+  void create(const Config&);
+  // Throws ConfigError, which tells how to go on, where there are checkpoints and no config.
+  void require_config_of_checkpoints() const;
+  // Throws ConfigError, with the differences, where the directory's config is not this one.
+  void require_same(const Config&) const;
+
+  // Locks the directory and removes the files of a run of this config, and nothing else. Throws
+  // ConfigError, before anything is touched, where the directory holds something else; an absent or
+  // empty one is fine.
+  void clear(const Config&);
+
+  // As the newest. Of the older ones, those beyond the config's train.keep are removed.
+  void save(const Checkpoint&);
+  void save_best(const Checkpoint&);
+  // The newest checkpoint that is whole. Damaged ones are named to `warn` and passed over.
+  std::optional<Checkpoint> newest(const std::function<void(const std::string&)>& warn) const;
+  // For a run that has no whole one. Throws DataError unless it may have been killed before it
+  // saved its first: there are damaged ones, or `latest` or the metrics tell of one that is gone.
+  void require_never_saved() const;
+  std::vector<std::filesystem::path> steps() const;  // all that are kept, newest first
+
+ private:
+  void lock_after(FunctionRef<void()> require_room);
+  void require_nothing_in_the_way() const;
+  void remove_temporaries() const;
+  std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
+  struct StepFile {
+    std::int64_t step;
+    std::filesystem::path path;
+  };
+  std::vector<StepFile> step_files() const;  // newest first
+
+  std::filesystem::path path_;
+  std::shared_ptr<const FileLock> lock_;
+  bool searches_ = false;
+};
+
+// A run directory's newest (or best) checkpoint, or the file itself.
+Checkpoint open_checkpoint(const std::filesystem::path& run_or_file, bool best,
+                           const std::function<void(const std::string&)>& warn);
+
+}  // namespace sfnn

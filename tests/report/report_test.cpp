@@ -1,0 +1,349 @@
+// The report's parts: what is escaped, what a chart draws, what a page holds.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "host/app/progress.hpp"
+#include "host/report/chart.hpp"
+#include "host/report/html.hpp"
+#include "host/report/page.hpp"
+
+namespace sfnn {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr const char* kHostile = "<script>alert(1)</script>\"'&";
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++found;
+  return found;
+}
+
+TEST(Html, EscapesWhatCouldEndTextOrAttribute) {
+  EXPECT_EQ(escape("a < b & \"c\" > 'd'"), "a &lt; b &amp; &quot;c&quot; &gt; &#39;d&#39;");
+  EXPECT_EQ(escape("caf\u00e9 \u2013"), "caf\u00e9 \u2013");
+  EXPECT_EQ(escape("a\x1b[2Jb"), "a\uFFFD[2Jb");
+  EXPECT_EQ(escape("\xff<"), "\uFFFD&lt;");
+}
+
+TEST(Html, DataUriIsBase64) {  // RFC 4648, section 10
+  const std::string head = "data:image/png;base64,";
+  EXPECT_EQ(png_data_uri(""), head);
+  EXPECT_EQ(png_data_uri("f"), head + "Zg==");
+  EXPECT_EQ(png_data_uri("fo"), head + "Zm8=");
+  EXPECT_EQ(png_data_uri("foobar"), head + "Zm9vYmFy");
+  EXPECT_EQ(png_data_uri("\xff\xfe\xfd"), head + "//79");
+}
+
+TEST(Chart, TicksAreRoundNumbersWithinTheRange) {
+  EXPECT_THAT(ticks(0, 10, 5), ElementsAre(0, 2, 4, 6, 8, 10));
+  EXPECT_THAT(ticks(-125.3, -94, 4), ElementsAre(-120, -110, -100));
+  EXPECT_THAT(ticks(1, 30, 6), ElementsAre(5, 10, 15, 20, 25, 30));
+  EXPECT_THAT(log_ticks(1, 100), ElementsAre(1, 2, 5, 10, 20, 50, 100));
+  EXPECT_THAT(log_ticks(1, 1e5), ElementsAre(1, 10, 100, 1000, 10000, 100000));
+  EXPECT_LE(ticks(1, 1 + 3e-16, 5).size(), 16u) << "ends where steps are below rounding";
+  EXPECT_EQ(number_text(ticks(-1, 1, 2)[1]), "0");
+}
+
+TEST(Chart, DrawsLinesWithinThePlotAndLeavesGaps) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const std::string svg =
+      to_svg({"Title", {"x"}, {"y"}, {{"a", {{1, 1}, {2, 2}, {3, kNan}, {4, 3}, {5, 4}}}}});
+  EXPECT_EQ(count(svg, "<circle"), 4u);
+  EXPECT_THAT(svg, Not(HasSubstr("nan")));
+  // Two strokes: the line is taken up again after the gap.
+  const std::size_t path = svg.find("<path class=\"line c0\"");
+  ASSERT_NE(path, std::string::npos);
+  EXPECT_EQ(count(svg.substr(path, svg.find('>', path) - path), "M"), 2u);
+  EXPECT_EQ(count(svg, "class=\"legend\""), 0u) << "one series needs no legend";
+}
+
+TEST(Chart, EveryTextIsEscaped) {
+  const std::string svg = to_svg({kHostile,
+                                  {kHostile},
+                                  {kHostile},
+                                  {{kHostile, {{1, 1}, {2, 2}}}, {kHostile, {{1, 2}, {2, 1}}}}});
+  EXPECT_THAT(svg, Not(HasSubstr("<script")));
+  EXPECT_GT(count(svg, "&lt;script&gt;"), 5u);
+}
+
+TEST(Chart, OddDataStillGivesADrawing) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  for (const std::vector<Point>& points : std::vector<std::vector<Point>>{{},
+                                                                          {{1, 5}},
+                                                                          {{1, kInf}},
+                                                                          {{1, 7}, {2, 7}},
+                                                                          {{1, 1e308}, {2, -1e308}},
+                                                                          {{0, 1}, {-1, 2}}}) {
+    for (const bool log : {false, true}) {
+      const std::string svg = to_svg({"t", {"x", log}, {"y", log}, {{"s", points}}});
+      EXPECT_THAT(svg, HasSubstr("</svg>"));
+      EXPECT_THAT(svg, Not(HasSubstr("nan")));
+    }
+  }
+}
+
+TEST(Chart, LongNamesAreCutBetweenLetters) {
+  std::string name;
+  for (int i = 0; i < 200; ++i) name += "\u00e9";
+  const std::string svg = to_svg({"t", {"x"}, {"y"}, {{name, {{1, 1}}}, {"b", {{1, 2}}}}});
+  EXPECT_THAT(svg, HasSubstr("\u00e9..."));
+  EXPECT_THAT(svg, Not(HasSubstr("\uFFFD")));
+}
+
+ReportRun some_run(const std::string& name) {
+  ReportRun run{.name = name, .path = name};
+  run.network = {.D_in = 4, .hidden = {{.n_s = 3}}, .D_out = 2};
+  run.metrics = {{{"epoch", 1}, {"train_c_hat", -3.5}, {"valid_nll", 3.25}},
+                 {{"epoch", 2}, {"train_c_hat", -2.5}, {"valid_nll", nullptr}}};
+  run.sessions = {{{"started", "2026-01-31 12:30 UTC"}, {"device", "cpu (AVX2, 2 threads)"}}};
+  LayerActivity layer{.layer = 1, .units = 3, .entropy = 0.4321};
+  layer.histogram[0] = 1;
+  Measured& measured = run.measured.emplace();
+  measured.data_name = "points";
+  measured.test.particles = 3;
+  measured.test.nll = 2.125;
+  measured.test.curve = {-3, -2.5, -2.125};
+  measured.start = measured.trained = {layer};
+  run.png = "\x89PNG";
+  return run;
+}
+
+const ReportOrigin kOrigin{"0.1.0", "2026-01-31", "cpu"};
+
+TEST(Report, HoldsEverySectionOfARun) {
+  const std::string page = report_page({some_run("first")}, kOrigin);
+  for (const char* text : {"<title>sfnn report: first</title>", "4-3s-2", "Training criterion",
+                           "C_hat against M", "Hidden layer 1", "at the start", "0.432", "2.12",
+                           "data:image/png;base64,iVBORw==", "net.hidden", "2026-01-31 12:30 UTC",
+                           "cpu (AVX2, 2 threads)"}) {
+    EXPECT_THAT(page, HasSubstr(text));
+  }
+}
+
+TEST(Report, OnlyTheLikeIsCalledBest) {
+  ReportRun a = some_run("a"), b = some_run("b"), other = some_run("other");
+  b.measured->test.nll = 3.5;
+  other.measured->test.nll = 1.5;
+  other.measured->test.particles = 1000;  // more of them always look better
+  const auto best = [](const char* nll) {
+    return HasSubstr(std::string("<span class=\"best\">") + nll);
+  };
+  const std::string page = report_page({a, b, other}, kOrigin);
+  EXPECT_THAT(page, best("2.12"));
+  EXPECT_THAT(page, Not(best("1.50")));
+  other.measured->test.particles = a.measured->test.particles;
+  EXPECT_THAT(report_page({a, b, other}, kOrigin), best("1.50"));
+  other.config.data.task = "classes";
+  EXPECT_THAT(report_page({a, b, other}, kOrigin), Not(best("1.50")));
+}
+
+TEST(Report, EpochsAreWholeAndThoseBeyondThePlotAreSaid) {
+  ReportRun run = some_run("first");
+  EXPECT_THAT(report_page({run}, kOrigin), Not(HasSubstr(">1.5<")));
+  run.metrics.clear();
+  for (int epoch = 1; epoch <= 12; ++epoch)
+    run.metrics.push_back(
+        {{"epoch", epoch}, {"train_c_hat", epoch == 1 ? -900.0 : -3.0 - 0.1 * (epoch % 2)}});
+  EXPECT_THAT(report_page({run}, kOrigin), HasSubstr("epoch 1 lies beyond the plot"));
+}
+
+TEST(Report, OnlyTheRunsWhoseEpochsLieBeyondThePlotAreSaidToBe) {
+  const auto learning = [](const std::string& name, double first, double second) {
+    ReportRun run = some_run(name);
+    run.metrics.clear();
+    for (int epoch = 1; epoch <= 30; ++epoch) {
+      const double value = epoch == 1 ? first : epoch == 2 ? second : -3.0 - 0.1 * (epoch % 2);
+      run.metrics.push_back({{"epoch", epoch}, {"train_c_hat", value}});
+    }
+    return run;
+  };
+  const ReportRun slow = learning("slow", -900, -90), fast = learning("fast", -3, -3),
+                  middle = learning("middle", -900, -3);
+  const auto note_of = [](const std::vector<ReportRun>& runs) {
+    const std::string page = report_page(runs, kOrigin);
+    const std::size_t end = page.find(" beyond the plot");
+    if (end == std::string::npos) return std::string();
+    const std::size_t begin = page.rfind('>', end) + 1;
+    return page.substr(begin, end - begin);
+  };
+  EXPECT_EQ(note_of({fast}), "");
+  EXPECT_EQ(note_of({slow}), "epochs up to 2 lie");
+  EXPECT_EQ(note_of({slow, slow}), "epochs up to 2 lie");
+  EXPECT_EQ(note_of({slow, fast}), "early epochs of slow lie");
+  EXPECT_EQ(note_of({slow, fast, middle}), "early epochs of slow, middle lie");
+  const ReportRun long_name = learning(std::string(60, 'x'), -900, -3);
+  EXPECT_EQ(note_of({slow, fast, long_name}), "early epochs of 2 of 3 runs lie");
+}
+
+std::string chart_of(const std::string& page, const std::string& title) {
+  const std::size_t begin = page.find("aria-label=\"" + title + "\"");
+  if (begin == std::string::npos) return "";
+  return page.substr(begin, page.find("</figure>", begin) - begin);
+}
+
+TEST(Report, ADeterministicRunIsALineAcrossTheCurves) {
+  ReportRun stochastic = some_run("drawn"), fixed = some_run("plain");
+  fixed.network.hidden = {{.n_d = 3}};
+  fixed.measured->test.curve = {-2.75};
+  fixed.measured->test.nll = 2.75;
+  const std::string page = report_page({stochastic, fixed}, kOrigin);
+  const std::string chart = chart_of(page, "C_hat against M");
+  EXPECT_THAT(chart, HasSubstr(">plain, deterministic</text>"));
+  EXPECT_THAT(chart, HasSubstr("M, particles 3, C_hat on the test examples, nats \u22122.75"));
+  EXPECT_EQ(chart_of(report_page({fixed}, kOrigin), "C_hat against M"), "") << "nothing to compare";
+  fixed.own_test = fixed.measured->test;  // the data are not here
+  fixed.measured.reset();
+  EXPECT_THAT(chart_of(report_page({stochastic, fixed}, kOrigin), "C_hat against M"),
+              HasSubstr(">plain, deterministic</text>"));
+}
+
+TEST(Report, RunsOnOtherDataHaveChartsOfTheirOwn) {
+  ReportRun a = some_run("a"), same = some_run("same"), other = some_run("other");
+  same.config.data.task = "halves";  // which auto stands for
+  other.config.data.task = "classes";
+  other.measured->data_name = "classes of points";
+  const std::string page = report_page({a, same, other}, kOrigin);
+  for (const char* title : {"Training criterion", "Validation", "C_hat against M"}) {
+    EXPECT_EQ(chart_of(page, title), "");
+    const std::string first = chart_of(page, title + std::string(": points")),
+                      second = chart_of(page, title + std::string(": classes of points"));
+    EXPECT_THAT(first, HasSubstr(">same</text>"));
+    EXPECT_THAT(first, Not(HasSubstr(">other</text>")));
+    EXPECT_THAT(second, HasSubstr("<path class=\"line c2\"")) << "the run keeps its colour";
+    EXPECT_EQ(count(second, "class=\"legend\""), 1u);
+  }
+  EXPECT_THAT(chart_of(report_page({a, same}, kOrigin), "Validation"), HasSubstr(">same</text>"));
+  a.measured.reset(), same.measured.reset(), other.measured.reset();
+  EXPECT_THAT(chart_of(report_page({a, other}, kOrigin), "Validation: glyphs classes"),
+              HasSubstr(">other</text>"));
+  other.config.data.set = "files", other.config.data.task = "auto";
+  other.config.data.train_x = "/data/x.npy", other.config.data.train_y = "y.npy";
+  EXPECT_THAT(chart_of(report_page({a, other}, kOrigin), "Validation: x.npy to y.npy"),
+              HasSubstr(">other</text>"));
+}
+
+TEST(Report, TheHighestBarEndsBelowTheFrame) {
+  const std::string svg = chart_of(report_page({some_run("a")}, kOrigin), "Hidden layer 1");
+  const std::size_t plot = svg.find("<svg x=");  // x y width height
+  double top = 0, bar = 0;
+  ASSERT_EQ(std::sscanf(svg.c_str() + svg.find("y=\"", plot), "y=\"%lf", &top), 1);
+  const std::size_t area = svg.find("class=\"area", plot);
+  ASSERT_EQ(std::sscanf(svg.c_str() + svg.find(" d=\"M", area), " d=\"M%*f %lf", &bar), 1);
+  EXPECT_GT(bar, top + 24) << "a tenth of the plot";
+}
+
+TEST(Report, ALayerThatOneOfSeveralRunsHasIsNamed) {
+  ReportRun deep = some_run("deep"), flat = some_run("flat");
+  flat.measured->trained.clear();
+  const std::string page = report_page({deep, flat}, kOrigin);
+  const std::string svg = chart_of(page, "Hidden layer 1");
+  EXPECT_EQ(count(svg, "class=\"legend\""), 1u);
+  EXPECT_THAT(svg, HasSubstr(">deep</text>"));
+}
+
+TEST(Report, NothingFromAFileBecomesMarkup) {
+  ReportRun run = some_run(kHostile);
+  run.path = run.note = run.measured->data_name = kHostile;
+  run.config.data.set = kHostile;
+  run.metrics.push_back({{"epoch", kHostile},
+                         {"train_c_hat", kHostile},
+                         {"warnings", {kHostile, {{kHostile, kHostile}}, 7}}});
+  run.sessions.push_back({{"device", kHostile}, {"cpu", {kHostile}}, {"step", kHostile}});
+  const std::string page = report_page({run, run}, {kHostile, kHostile, kHostile});
+  EXPECT_THAT(page, Not(HasSubstr("<script")));
+  EXPECT_THAT(page, Not(HasSubstr("alert(1)</script>")));
+  EXPECT_GT(count(page, "&lt;script&gt;"), 15u);
+  EXPECT_THAT(page, HasSubstr("default-src 'none'"));
+}
+
+TEST(Report, WarningsAreListedWithTheirEpochs) {
+  ReportRun run = some_run("a");
+  EXPECT_THAT(report_page({run}, kOrigin), Not(HasSubstr("<h2>Warnings</h2>")));
+  run.metrics[1]["warnings"] = {"units are stuck", "particles have collapsed"};
+  run.metrics.push_back({{"epoch", 3}, {"warnings", {"units are stuck"}}});
+  const std::string page = report_page({run}, kOrigin);
+  EXPECT_THAT(page, HasSubstr("a: units are stuck, in 2 of 3 epochs"));
+  EXPECT_THAT(page, HasSubstr("a: particles have collapsed, in 1 of 3 epochs"));
+}
+
+// A file that others made may have as many as it likes: to look for each among all the others would
+// take minutes.
+TEST(Report, ManyWarningsTakeLittleTime) {
+  ReportRun run = some_run("a");
+  MetricsLine& list = run.metrics[1]["warnings"] = MetricsLine::array();
+  for (int i = 0; i < 200'000; ++i) list.push_back(fmt::format("{:06}", i));
+  const auto begin = std::chrono::steady_clock::now();
+  const std::string page = report_page({run}, kOrigin);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  EXPECT_NE(page.find("a: 199999, in 1 of 2 epochs"), std::string::npos);
+}
+
+TEST(Report, DifferencesBetweenConfigsStandOut) {
+  ReportRun a = some_run("a"), b = some_run("b");
+  b.config.train.particles = 50;
+  const std::string page = report_page({a, b}, kOrigin);
+  EXPECT_EQ(count(page, "<tr class=\"differs\">"), 1u);
+  EXPECT_THAT(page, HasSubstr("<tr class=\"differs\"><th scope=\"row\">train.particles</th>"
+                              "<td>20</td><td>50</td></tr>"));
+  EXPECT_THAT(report_page({a, a}, kOrigin), HasSubstr("The runs have the same config."));
+}
+
+// A network without stochastic units has no estimator, whatever its config says.
+TEST(Report, ConfigValuesThatChangeNothingAreNoDifferences) {
+  ReportRun a = some_run("a"), fixed = some_run("fixed");
+  fixed.network.hidden = {{.n_d = 3}};
+  fixed.config.train.particles = 50;
+  fixed.config.train.estimator = Estimator::G1;
+  const auto row = [&](const std::string& key, const std::string& value) {
+    return HasSubstr("<th scope=\"row\">" + key + "</th><td>" + value + "</td></tr>");
+  };
+  const std::string both = report_page({a, fixed}, kOrigin);
+  EXPECT_EQ(count(both, "<tr class=\"differs\">"), 0u);
+  EXPECT_THAT(both, row("train.particles", "20"));
+  const std::string alone = report_page({fixed}, kOrigin);
+  EXPECT_THAT(alone, row("train.particles", "\u2013"));
+  EXPECT_THAT(alone, row("train.estimator", "\u2013"));
+  EXPECT_THAT(alone, row("eval.particles", "\u2013"));
+  ReportRun more = some_run("more");
+  more.config.train.particles = 50;
+  EXPECT_THAT(report_page({a, more, fixed}, kOrigin),
+              HasSubstr("train.particles</th><td>20</td><td>50</td><td>\u2013</td></tr>"));
+}
+
+TEST(Progress, MovingLineFitsItsTerminal) {
+  const ProgressFigures figures{.epoch = 3,
+                                .epochs = 30,
+                                .step = 250,
+                                .total_steps = 1000,
+                                .C_hat = -45.678,
+                                .valid_nll = 44.4,
+                                .valid_error = 0.0215,
+                                .examples_per_second = 10907,
+                                .seconds_left = 200};
+  const std::string wide = moving_line(figures, 160);
+  for (const char* text : {"epoch 3/30", "[#######.......................]", "step 250/1000",
+                           "C_hat -45.68", "error 2.15 %", "10907 examples/s", "3 min 20 s left"}) {
+    EXPECT_THAT(wide, HasSubstr(text));
+  }
+  for (const int columns : {160, 110, 100, 80, 40, 1}) {
+    EXPECT_LT(moving_line(figures, columns).size(), std::size_t(columns)) << columns;
+  }
+  EXPECT_THAT(moving_line(figures, 100), HasSubstr("] step 250/1000  C_hat -45.68  valid 44.40"));
+  EXPECT_EQ(moving_line(figures, 80),
+            "epoch 3/30  [##......] C_hat -45.68  valid 44.40 2.15 %  10907 ex/s  3m20s left");
+  EXPECT_EQ(moving_line(figures, 40), "epoch 3/30  3 min 20 s left");
+}
+
+}  // namespace
+}  // namespace sfnn

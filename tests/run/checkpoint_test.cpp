@@ -1,0 +1,259 @@
+#include "host/run/checkpoint.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "host/base/error.hpp"
+#include "host/formats/atomic_file.hpp"
+#include "host/train/pass.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+namespace sfnn {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+// Small, with every kind of slot, momentum, averages and a mean; numbers that decimal digits do not
+// hit.
+Checkpoint example() {
+  Checkpoint checkpoint;
+  apply_setting(checkpoint.config, "net.hidden=3s,2s+2d,2n+3d");
+  apply_setting(checkpoint.config, "train.estimator=G1");
+  apply_setting(checkpoint.config, "train.learning_rate=0.30000000000000004");
+  checkpoint.network = {
+      .D_in = 5, .hidden = checkpoint.config.net.hidden, .D_out = 4, .output = Output::gaussian};
+  const ParamLayout layout(checkpoint.network);
+  checkpoint.params = initial_params(checkpoint.network, 1);
+  checkpoint.velocity.resize(layout.size);
+  for (const ParamSlot& slot : layout.slots()) {
+    for (std::int64_t i = 0; i < slot.size(); ++i)
+      checkpoint.velocity[slot.offset + i] = 1.0f / float(3 + slot.offset + i);
+  }
+  for (std::int64_t i = 0; i < PartLayout(checkpoint.network, Estimator::G1).baseline_size; ++i)
+    checkpoint.baseline.push_back(0.1f * float(i));
+  checkpoint.x_mean = {0.1f, -0.0f, 1e-45f, 3e38f, 1};
+  checkpoint.x_bytes = Bytes::bits;
+  checkpoint.state = {.epoch = 3,
+                      .step = 1801,
+                      .seconds = 0.1 + 0.2,
+                      .best_valid_nll = std::nextafter(56.7, 57),
+                      .best_epoch = 2,
+                      .c_hat_sum = -1.0 / 3,
+                      .effective_particles_sum = 1e-300};
+  checkpoint.tiling = {.tile = 10, .parts = 2};
+  return checkpoint;
+}
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+}
+
+void expect_same(const Checkpoint& a, const Checkpoint& b) {
+  EXPECT_EQ(a.network, b.network);
+  EXPECT_TRUE(same_bits(a.params, b.params));
+  EXPECT_TRUE(same_bits(a.velocity, b.velocity));
+  EXPECT_TRUE(same_bits(a.baseline, b.baseline));
+  EXPECT_TRUE(same_bits(a.x_mean, b.x_mean));
+  EXPECT_EQ(a.x_bytes, b.x_bytes);
+  EXPECT_EQ(a.state, b.state);
+  EXPECT_THAT(differences(a.config, b.config), IsEmpty());
+  EXPECT_EQ(a.tiling.tile, b.tiling.tile);
+  EXPECT_EQ(a.tiling.parts, b.tiling.parts);
+}
+
+std::string error_of(const TensorFile& file) {
+  try {
+    from_tensor_file(file, "some.safetensors");
+  } catch (const DataError& e) {
+    EXPECT_THAT(e.what(), StartsWith("some.safetensors: not a sound checkpoint: "));
+    return e.what();
+  }
+  return "no error";
+}
+
+// The example with one value of its JSON changed.
+std::string error_with(const std::string& pointer, const nlohmann::ordered_json& value) {
+  TensorFile file = to_tensor_file(example());
+  auto json = nlohmann::ordered_json::parse(file.metadata["sfnn.checkpoint"]);
+  json[nlohmann::ordered_json::json_pointer(pointer)] = value;
+  file.metadata["sfnn.checkpoint"] = json.dump();
+  return error_of(file);
+}
+
+NamedTensor& tensor(TensorFile& file, std::string_view name) {
+  return const_cast<NamedTensor&>(*file.find(name));
+}
+
+TEST(Checkpoint, RoundTripKeepsEveryBit) {
+  const TemporaryDirectory directory;
+  const auto path = directory.path() / "step-1801.safetensors";
+  save_checkpoint(path, example());
+  expect_same(load_checkpoint(path), example());
+}
+
+TEST(Checkpoint, OptionalPartsMayBeAbsent) {
+  Checkpoint checkpoint = example();
+  apply_setting(checkpoint.config, "train.estimator=G3");
+  checkpoint.baseline.clear();
+  checkpoint.x_mean.clear();
+  checkpoint.state.best_valid_nll.reset();
+  expect_same(from_tensor_file(to_tensor_file(checkpoint), ""), checkpoint);
+}
+
+TEST(Checkpoint, KeysOfAnOlderStateArePassedOver) {
+  EXPECT_EQ(error_with("/state/examples", 100), "no error");
+}
+
+TEST(Checkpoint, InputOfWidthZeroAndNoHiddenLayers) {
+  Checkpoint checkpoint;
+  checkpoint.tiling = {.tile = 1, .parts = 1};
+  for (const auto* hidden : {"3s", ""}) {
+    checkpoint.config.net.hidden.clear();
+    if (*hidden) checkpoint.config.net.hidden = {parse_layer(hidden)};
+    checkpoint.network = {
+        .D_in = 0, .hidden = checkpoint.config.net.hidden, .D_out = 4, .output = Output::bernoulli};
+    checkpoint.params = checkpoint.velocity = initial_params(checkpoint.network, 1);
+    expect_same(from_tensor_file(to_tensor_file(checkpoint), ""), checkpoint);
+  }
+}
+
+TEST(Checkpoint, PythonFindsWeightsByTheirNames) {
+  const TensorFile file = to_tensor_file(example());
+  EXPECT_EQ(file.find("layer1.W_s")->shape, (std::vector<std::int64_t>{5, 3}));
+  EXPECT_EQ(file.find("layer1.b_s")->shape, (std::vector<std::int64_t>{3}));
+  EXPECT_EQ(file.find("velocity/layer3.U")->shape, (std::vector<std::int64_t>{2, 3}));
+  EXPECT_EQ(file.find("layer3.W_s"), nullptr);
+  EXPECT_NE(file.find("V"), nullptr);
+}
+
+TEST(Checkpoint, DamageAnywhereInTheFileIsRecognised) {
+  const TemporaryDirectory directory;
+  const auto path = directory.path() / "c.safetensors";
+  save_checkpoint(path, example());
+  const std::string good = read_file(path, 1 << 20);
+  for (std::size_t i = 0; i < good.size(); i += 5) {
+    std::string bad = good;
+    bad[i] = char(bad[i] ^ 0x10);
+    EXPECT_THROW(parse_safetensors(std::as_bytes(std::span(bad)), "c", Checksums::required),
+                 DataError)
+        << i;
+  }
+  for (const std::size_t size :
+       {std::size_t(0), std::size_t(7), good.size() / 2, good.size() - 1}) {
+    write_file_atomically(path, good.substr(0, size));
+    EXPECT_THROW(load_checkpoint(path), DataError) << size;
+  }
+  EXPECT_THROW(load_checkpoint(directory.path() / "none"), DataError);
+}
+
+TEST(Checkpoint, NumbersThatAreNotFiniteAreNeitherSavedNorLoaded) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  for (auto member :
+       {&Checkpoint::params, &Checkpoint::velocity, &Checkpoint::baseline, &Checkpoint::x_mean}) {
+    Checkpoint checkpoint = example();
+    (checkpoint.*member)[1] = kNan;
+    EXPECT_THROW(to_tensor_file(checkpoint), Error);
+  }
+  Checkpoint checkpoint = example();
+  checkpoint.state.c_hat_sum = -std::numeric_limits<double>::infinity();
+  EXPECT_THROW(to_tensor_file(checkpoint), Error);
+  TensorFile file = to_tensor_file(example());
+  tensor(file, "V").values[0] = kNan;
+  EXPECT_THAT(error_of(file), HasSubstr("tensor 'V' holds a number that is not finite"));
+}
+
+TEST(Checkpoint, ArraysThatDoNotFitAreNotSaved) {
+  for (auto member :
+       {&Checkpoint::params, &Checkpoint::velocity, &Checkpoint::baseline, &Checkpoint::x_mean}) {
+    Checkpoint checkpoint = example();
+    (checkpoint.*member).push_back(0);
+    EXPECT_THROW(to_tensor_file(checkpoint), ShapeError);
+  }
+}
+
+TEST(Checkpoint, TensorsMustBeThoseOfTheNetwork) {
+  for (const auto* name : {"layer1.W_s", "c", "velocity/V", "baseline"}) {
+    TensorFile file = to_tensor_file(example());
+    std::erase_if(file.tensors, [&](const NamedTensor& t) { return t.name == name; });
+    EXPECT_THAT(error_of(file), HasSubstr("tensor '" + std::string(name) + "' is missing"));
+  }
+  TensorFile file = to_tensor_file(example());
+  tensor(file, "layer1.W_s").shape = {3, 5};
+  EXPECT_THAT(error_of(file),
+              HasSubstr("'layer1.W_s' has shape [3, 5], and the network needs [5, 3]"));
+  file = to_tensor_file(example());
+  file.tensors.push_back({"extra", {1}, {1}});
+  EXPECT_THAT(error_of(file), HasSubstr("do not belong"));
+}
+
+std::vector<std::string> listing(const std::filesystem::path& directory) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory))
+    names.push_back(entry.path().string());
+  return names;
+}
+
+TEST(Checkpoint, TensorNamesAreNeverPaths) {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directory(directory.path() / "run");
+  const auto path = directory.path() / "run" / "c.safetensors";
+  for (const std::string& name :
+       {std::string("../outside"), (directory.path() / "outside").string(), std::string("..")}) {
+    TensorFile file = to_tensor_file(example());
+    file.tensors.push_back({name, {1}, {1}});
+    write_safetensors(path, file);
+    const auto before = listing(directory.path());
+    EXPECT_EQ(read_safetensors(path).find(name)->values, std::vector<float>{1});
+    EXPECT_THROW(load_checkpoint(path), DataError);
+    EXPECT_EQ(listing(directory.path()), before);
+  }
+}
+
+TEST(Checkpoint, MetadataIsNotTrusted) {
+  EXPECT_EQ(error_with("/version", 1), "no error");
+  EXPECT_THAT(error_with("/version", 2), HasSubstr("version 2 is not known"));
+  EXPECT_THAT(error_with("/state/step", -1), HasSubstr("step is not a count"));
+  EXPECT_THAT(error_with("/state/step", 1u << 30), HasSubstr("step is out of range"));
+  EXPECT_THAT(error_with("/state/epoch", 1.5), HasSubstr("epoch is not a count"));
+  EXPECT_THAT(error_with("/state/epoch", 18446744073709551615u), HasSubstr("epoch is not a count"));
+  EXPECT_EQ(error_with("/state/epoch", 20), "no error");  // as many as the run has
+  EXPECT_THAT(error_with("/state/epoch", 21), HasSubstr("epoch is out of range"));
+  EXPECT_THAT(error_with("/state/epoch", INT64_MAX), HasSubstr("epoch is out of range"));
+  EXPECT_THAT(error_with("/state/step", 2), HasSubstr("epoch is out of range"));
+  EXPECT_THAT(error_with("/state/seconds", "long"), HasSubstr("seconds is not a number"));
+  EXPECT_THAT(error_with("/state", nullptr), HasSubstr("cannot be read"));
+  EXPECT_THAT(error_with("/tiling/tile", 0), HasSubstr("tiling is empty"));
+  EXPECT_THAT(error_with("/tiling/tile", 101), HasSubstr("more examples than a step has"));
+  EXPECT_THAT(error_with("/tiling/parts", INT64_MAX), HasSubstr("more examples than a step has"));
+  EXPECT_THAT(error_with("/network/output", "tanh"), HasSubstr("output 'tanh' is not known"));
+  EXPECT_THAT(error_with("/network/D_in", 1 << 20), HasSubstr("needs [1048576, 3]"));
+  EXPECT_THAT(error_with("/network/D_out", 0), HasSubstr("out of range"));
+  EXPECT_THAT(error_with("/network/hidden", {"3s"}), HasSubstr("not the one of its config"));
+  EXPECT_THAT(error_with("/network/hidden", {"3"}), HasSubstr("layer '3' is not understood"));
+  EXPECT_THAT(error_with("/network/hidden", 3), HasSubstr("cannot be read"));
+  EXPECT_THAT(error_with("/network/hidden", "3s"), HasSubstr("cannot be read"));
+  EXPECT_THAT(error_with("/note", std::string(70000, 'x')), HasSubstr("bytes about its run"));
+  const std::string deep = std::string(100, '[') + std::string(100, ']');
+  EXPECT_THAT(error_with("/note", nlohmann::ordered_json::parse(deep)),
+              HasSubstr("nested too deeply"));
+
+  TensorFile file = to_tensor_file(example());
+  file.metadata["sfnn.config"] = "[train]\nepoch = 1";
+  EXPECT_THAT(error_of(file), HasSubstr("unknown key 'train.epoch'"));
+  file.metadata["sfnn.checkpoint"] = "{";
+  EXPECT_THAT(error_of(file), HasSubstr("cannot be read"));
+  file.metadata.clear();
+  EXPECT_THAT(error_of(file), HasSubstr("nothing of a run"));
+}
+
+}  // namespace
+}  // namespace sfnn

@@ -1,0 +1,493 @@
+// The loop around the pass: determinism, resume, schedule, the update itself.
+#include "host/train/trainer.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "host/backend/plain/plain_backend.hpp"
+#include "host/base/error.hpp"
+#include "host/devices/registry.hpp"
+#include "host/train/finite.hpp"
+#include "host/train/health.hpp"
+#include "kernels/gather.hpp"
+#include "kernels/philox.hpp"
+#include "tests/support/compare.hpp"
+#include "tests/support/count_allocations.hpp"
+#include "tests/support/networks.hpp"
+#include "tests/support/small_data.hpp"
+#include "tests/support/threads.hpp"
+
+namespace sfnn {
+namespace {
+
+std::unique_ptr<Backend> cpu(int threads = test_threads(1), bool plain = false) {
+  return make_backend({.device = "cpu", .plain = plain, .threads = threads});
+}
+
+// The order in which an epoch visits the examples.
+std::vector<std::int32_t> epoch_order(std::uint64_t seed, std::uint32_t epoch, std::int64_t count) {
+  std::vector<std::int32_t> order(count);
+  cpu()->shuffle({seed, epoch, kSitePermutation}, count, order.data());
+  return order;
+}
+
+struct Case {
+  const char* name;
+  NetworkSpec spec;
+  TrainOptions options;
+};
+
+std::vector<Case> cases() {
+  const TrainOptions options{
+      .seed = 3, .particles = 5, .batch = 16, .epochs = 3, .learning_rate = 0.05, .tiling = {3, 3}};
+  const auto with = [&](Estimator e, double noise = 0) {
+    TrainOptions changed = options;
+    changed.estimator = e;
+    changed.noise = noise;
+    return changed;
+  };
+  TrainOptions slow_hidden = with(Estimator::G1);
+  slow_hidden.hidden_rate = 0.2;
+  return {{"g1", network(7, {"9s", "6s"}, 5, Output::bernoulli), with(Estimator::G1)},
+          {"g2", network(7, {"9s", "6s"}, 5, Output::bernoulli), with(Estimator::G2)},
+          {"g3", network(7, {"70s", "33s"}, 5, Output::softmax), with(Estimator::G3, 0.4)},
+          {"g4", network(7, {"9s", "6s"}, 5, Output::gaussian), with(Estimator::G4)},
+          {"g5", network(7, {"9s", "6s"}, 5, Output::bernoulli), with(Estimator::G5)},
+          {"a", network(7, {"9d", "6d"}, 5, Output::bernoulli), with(Estimator::G3)},
+          {"c", network(7, {"4s+9d", "4s+6d"}, 5, Output::bernoulli), with(Estimator::G4)},
+          {"d", network(7, {"4n+9d", "4n+6d"}, 5, Output::bernoulli), with(Estimator::G3)},
+          {"hidden_rate", network(7, {"4s+9d", "6s"}, 5, Output::bernoulli), slow_hidden}};
+}
+
+// Values in [0, 1], to be drawn as bits.
+void grey(Columns& columns) {
+  for (float& value : std::get<std::vector<float>>(columns.values))
+    value = 1 / (1 + std::exp(-value));
+}
+
+class TrainerCases : public testing::TestWithParam<int> {
+ protected:
+  Case case_ = cases()[GetParam()];
+  DataSet data_ =
+      small_data(50, 7, 5, case_.spec.output);  // 16 + 16 + 16 + 2: the last batch is smaller
+};
+
+TrainerState train(Trainer& trainer, std::int64_t steps) {
+  while (trainer.step() < steps) trainer.train_step();
+  return trainer.state();
+}
+
+void expect_same(const TrainerState& a, const TrainerState& b) {
+  EXPECT_EQ(a.step, b.step);
+  EXPECT_EQ(a.params, b.params);
+  EXPECT_EQ(a.velocity, b.velocity);
+  EXPECT_EQ(a.baseline, b.baseline);
+  EXPECT_EQ(a.C_hat_sum, b.C_hat_sum);
+  EXPECT_EQ(a.ess_sum, b.ess_sum);
+}
+
+TEST_P(TrainerCases, SameBitsForAnyNumberOfThreads) {
+  const auto one = cpu(1);
+  Trainer trainer(*one, case_.spec, case_.options, data_);
+  const TrainerState expected = train(trainer, trainer.total_steps());
+  for (int threads : {2, 8}) {
+    const auto several = cpu(threads);
+    Trainer other(*several, case_.spec, case_.options, data_);
+    expect_same(train(other, other.total_steps()), expected);
+  }
+}
+
+TEST_P(TrainerCases, ResumeEqualsNeverStopping) {
+  const auto backend = cpu();
+  Trainer whole(*backend, case_.spec, case_.options, data_);
+  const TrainerState expected = train(whole, whole.total_steps());
+  for (std::int64_t stop :
+       {1, 4, 6}) {  // inside the first epoch, between epochs, inside the second
+    Trainer first(*backend, case_.spec, case_.options, data_);
+    const TrainerState saved = train(first, stop);
+    Trainer second(*backend, case_.spec, case_.options, data_);
+    second.restore(saved);
+    expect_same(train(second, second.total_steps()), expected);
+  }
+}
+
+TEST_P(TrainerCases, AnotherSeedGivesOtherWeights) {
+  const auto backend = cpu();
+  Trainer trainer(*backend, case_.spec, case_.options, data_);
+  TrainOptions options = case_.options;
+  ++options.seed;
+  Trainer other(*backend, case_.spec, options, data_);
+  EXPECT_NE(train(trainer, 3).params, train(other, 3).params);
+}
+
+TEST_P(TrainerCases, AStepAllocatesNothing) {
+  const auto backend = cpu(2);
+  Trainer trainer(*backend, case_.spec, case_.options, data_);
+  train(trainer, trainer.steps_per_epoch() + 1);  // scratch has grown, the epoch's order is drawn
+  const int allocations = count_allocations([&] {
+    trainer.train_step();
+    trainer.train_step();
+    trainer.train_step();  // the smaller batch
+  });
+  EXPECT_EQ(allocations, 0);
+  EXPECT_GT(count_allocations([] { std::vector<int> counted(100); }), 0)
+      << "the count itself is broken";
+}
+
+// What the network is to see of an example at a step: drawn as bits or not, centred, with noise.
+double seen_x(const DataSet& data, const TrainOptions& options, std::uint32_t step,
+              std::int64_t row, std::int64_t i) {
+  double value = data.train.x.at(row, i);
+  if (data.binarize_train) {
+    value =
+        uniform({options.data_seed, step, kSiteBinarizeInput}, std::uint32_t(row), 0, i) <= value;
+  }
+  if (!data.x_mean.empty()) value -= data.x_mean[i];
+  return value +
+         options.noise * normal_at({options.seed, step, kSiteInputNoise}, std::uint32_t(row), i);
+}
+
+double seen_y(const DataSet& data, const TrainOptions& options, std::uint32_t step,
+              std::int64_t row, std::int64_t i) {
+  const double value = data.train.y.at(row, i);
+  if (!data.binarize_train) return value;
+  return uniform({options.data_seed, step, kSiteBinarizeTarget}, std::uint32_t(row), 0, i) <= value;
+}
+
+// Two whole epochs, against the reference: the order of examples, the smaller last batch, what the
+// network sees of the data, draws, gradients, their average over the batch, momentum, the rates,
+// G1's averages.
+TEST_P(TrainerCases, TwoEpochsFollowTheReference) {
+  for (float& value : data_.x_mean = std::vector<float>(7)) value = 0.25f;
+  if (case_.spec.output == Output::bernoulli)
+    grey(data_.train.x), grey(data_.train.y), data_.binarize_train = true;
+  case_.options.data_seed = 77;
+  const auto backend = cpu();
+  Trainer trainer(*backend, case_.spec, case_.options, data_);
+  Vector params = to_double(trainer.state().params), velocity(params.size());
+  const std::int64_t M = trainer.particles(), D_y = data_.train.y.cols,
+                     per_epoch = trainer.steps_per_epoch();
+  ReferenceEstimator estimator{.id = case_.options.estimator};
+  std::vector<Vector> score2(case_.spec.depth()), score2_L(case_.spec.depth());
+  for (std::int64_t step = 0; step < 2 * per_epoch; ++step) {
+    const auto order =
+        epoch_order(case_.options.seed, std::uint32_t(step / per_epoch), data_.train.count);
+    const std::int64_t first = step % per_epoch * case_.options.batch;
+    const std::int64_t N = std::min(case_.options.batch, data_.train.count - first);
+    ReferenceBatch batch{.N = N, .M = M};
+    for (std::int64_t n = 0; n < N; ++n) {
+      const std::int64_t row = order[first + n];
+      for (std::int64_t i = 0; i < case_.spec.D_in; ++i) {
+        batch.x.push_back(seen_x(data_, case_.options, std::uint32_t(step), row, i));
+      }
+      for (std::int64_t i = 0; i < D_y; ++i) {
+        batch.y.push_back(seen_y(data_, case_.options, std::uint32_t(step), row, i));
+      }
+    }
+    batch.bits =
+        reference_draws(case_.spec, params, batch, case_.options.seed, std::uint32_t(step));
+    const ReferenceResult result = reference_pass(case_.spec, params, batch, estimator);
+    const double warmup = 0.6 * double(per_epoch), total = 3.0 * double(per_epoch),
+                 t = double(step);
+    const double rate =
+        0.05 * (t < std::round(warmup) ? (t + 1) / std::round(warmup)
+                                       : (total - t) / (total - std::round(warmup)));
+    for (std::size_t e = 0; e < params.size(); ++e) {
+      const bool is_hidden = std::int64_t(e) < ParamLayout(case_.spec).V.offset;
+      const double scale = (is_hidden ? case_.options.hidden_rate : 1) / double(N);
+      velocity[e] = 0.9 * velocity[e] + scale * result.gradient[e];
+      params[e] += rate * velocity[e];
+    }
+    // L_bar of the next step; the first step starts the averages, later ones move them.
+    estimator.L_bar.assign(case_.spec.depth(), {});
+    for (std::int64_t l = 0; l < case_.spec.depth(); ++l) {
+      score2[l].resize(result.score2[l].size());
+      score2_L[l].resize(result.score2[l].size());
+      for (std::size_t i = 0; i < score2[l].size(); ++i) {
+        const double keep = step == 0 ? 0 : case_.options.baseline_decay;
+        score2[l][i] = keep * score2[l][i] + (1 - keep) * result.score2[l][i] / double(N * M);
+        score2_L[l][i] =
+            keep * score2_L[l][i] + (1 - keep) * result.score2_C_hat[l][i] / double(N * M);
+        estimator.L_bar[l].push_back(score2_L[l][i] / score2[l][i]);
+      }
+    }
+    trainer.train_step();
+  }
+  const TrainerState state = trainer.state();
+  expect_close(state.params, params, 1e-4, "params");
+  expect_close(state.velocity, velocity, 1e-3, "velocity");
+}
+
+TEST_P(TrainerCases, TheCpuPathFollowsThePlainOne) {
+  const auto fast = cpu(), plain = cpu(1, /*plain=*/true);
+  Trainer a(*fast, case_.spec, case_.options, data_), b(*plain, case_.spec, case_.options, data_);
+  // Three steps: a last-bit difference in sigma(a) may flip a draw sooner or later.
+  expect_close(train(a, 3).params, to_double(train(b, 3).params), 2e-5, "params");
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, TrainerCases, testing::Range(0, 9),
+                         [](const auto& suite) { return std::string(cases()[suite.param].name); });
+
+TEST(Trainer, LearnsAMappingThatCanBeLearnt) {
+  const auto backend = cpu(2);
+  const DataSet data = small_data(400, 6, 6, Output::bernoulli);
+  Trainer trainer(*backend, network(6, {"30s"}, 6, Output::bernoulli),
+                  {.particles = 10, .batch = 20, .epochs = 20, .learning_rate = 0.3}, data);
+  train(trainer, trainer.steps_per_epoch());
+  const double before = trainer.epoch_means().C_hat;
+  train(trainer, trainer.total_steps());
+  EXPECT_GT(trainer.epoch_means().C_hat, -1.5);
+  EXPECT_LT(before, -2.5);
+}
+
+// Other than that an idle particle is dropped, a step must not show the threshold: it is the one
+// asked for, and by default so low that all who are dropped weigh 1e-6 together.
+TEST(Trainer, DropsBelowWhatIsAskedFor) {
+  const auto backend = cpu();
+  const NetworkSpec spec = network(7, {"9s"}, 5, Output::bernoulli);
+  const DataSet data = small_data(50, 7, 5, Output::bernoulli);
+  const auto threshold = [&](const TrainOptions& options) {
+    return plan_training(*backend, spec, options, data).pass.drop_below;
+  };
+  EXPECT_FLOAT_EQ(threshold({.particles = 20}), 1e-6f / 20);
+  EXPECT_FLOAT_EQ(threshold({.particles = 1000}), 1e-9f);
+  EXPECT_FLOAT_EQ(threshold({.particles = 20, .drop_below = 0.01}), 0.01f);
+  EXPECT_EQ(threshold({.particles = 20, .drop_below = 0.0}), 0.0f);
+}
+
+// Whole runs of the fast path, which drops particles, and of the plain one, which keeps all: a draw
+// flips at a tie now and then, so that weights differ, but not what is learnt. The bound is 4
+// standard errors of the difference of two means, by the spread of each path's own seeds.
+TEST(Trainer, FastAndPlainRunsLearnTheSame) {
+  const DataSet data = small_data(400, 6, 40, Output::bernoulli);
+  const NetworkSpec spec = network(6, {"40s", "30s"}, 40, Output::bernoulli);
+  constexpr int kSeeds = 6;
+  double mean[2] = {}, variance = 0, first_epoch = 0;
+  for (const bool plain : {false, true}) {
+    const auto backend = cpu(test_threads(1), plain);
+    double squares = 0;
+    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+      TrainOptions options{
+          .seed = seed, .particles = 10, .batch = 20, .epochs = 15, .learning_rate = 0.1};
+      if (plain) options.drop_below = 0;
+      Trainer trainer(*backend, spec, options, data);
+      train(trainer, trainer.steps_per_epoch());
+      first_epoch = trainer.epoch_means().C_hat;
+      train(trainer, trainer.total_steps());
+      const double C_hat = trainer.epoch_means().C_hat;
+      mean[plain] += C_hat / kSeeds;
+      squares += C_hat * C_hat / kSeeds;
+    }
+    variance += (squares - mean[plain] * mean[plain]) / (kSeeds - 1);  // of this mean
+  }
+  EXPECT_GT(mean[0], first_epoch + 1) << "the runs learn nothing";
+  EXPECT_LE(std::abs(mean[0] - mean[1]), 4 * std::sqrt(variance)) << mean[0] << " and " << mean[1];
+}
+
+TEST(Trainer, VisitsEveryExampleOnceAnEpochInNewOrder) {
+  const auto first = epoch_order(5, 0, 101), again = epoch_order(5, 0, 101);
+  auto second = epoch_order(5, 1, 101);
+  EXPECT_EQ(first, again);
+  EXPECT_NE(first, second);
+  std::sort(second.begin(), second.end());
+  for (std::int32_t i = 0; i < 101; ++i) EXPECT_EQ(second[i], i);
+}
+
+TEST(Trainer, RefusesWhatTeachesNothing) {
+  const NetworkSpec stochastic = network(7, {"9s"}, 5, Output::bernoulli);
+  const NetworkSpec noise = network(7, {"4n+9d"}, 5, Output::bernoulli);
+  for (Estimator e : {Estimator::G4, Estimator::G5}) {
+    EXPECT_THROW(validate({.estimator = e, .particles = 1}, stochastic), ConfigError);
+    EXPECT_NO_THROW(validate({.estimator = e, .particles = 2}, stochastic));
+    EXPECT_NO_THROW(
+        validate({.estimator = e, .particles = 1}, noise));  // no trainable stochastic units
+  }
+  for (Estimator e : {Estimator::G1, Estimator::G2, Estimator::G3}) {
+    EXPECT_NO_THROW(validate({.estimator = e, .particles = 1}, stochastic));
+  }
+}
+
+// --- numbers that have gone bad ----------------------------------------------------------------
+
+class NotFinite : public testing::Test {
+ protected:
+  // After two good steps, the state with one number changed and one step more.
+  std::string found(std::vector<float> TrainerState::*member, const std::string& tensor,
+                    float value, std::optional<double> drop_below = {}) {
+    Trainer trainer(*backend_, spec_,
+                    {.particles = 3, .batch = 10, .learning_rate = 0.1, .drop_below = drop_below},
+                    data_);
+    TrainerState state = train(trainer, 2);
+    EXPECT_EQ(trainer.not_finite(), std::nullopt);
+    for (const ParamSlot& slot : ParamLayout(spec_).slots()) {
+      if (slot.name == tensor) (state.*member)[slot.offset] = value;
+    }
+    trainer.restore(state);
+    trainer.train_step();
+    return trainer.not_finite(/*thorough=*/true).value_or("nothing");
+  }
+
+  const NetworkSpec spec_ = network(7, {"9s", "6s"}, 5, Output::gaussian);
+  const DataSet data_ = small_data(50, 7, 5, Output::gaussian);
+  const std::unique_ptr<Backend> backend_ = cpu(2);
+};
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+// An update that overflows: C_hat of its step was still good, and so were the gradients.
+TEST_F(NotFinite, NamesTheStepAndTheTensor) {
+  for (const char* tensor : {"layer1.W_s", "layer2.b_s", "V"}) {
+    EXPECT_EQ(found(&TrainerState::velocity, tensor, 1e38f * 3.4f),
+              "nothing");  // finite still, in the weights
+    EXPECT_EQ(found(&TrainerState::velocity, tensor, kInf),
+              "step 3: no longer finite: the weight of " + std::string(tensor));
+  }
+}
+
+// Particles whose weight is not a number sit out the backward pass: without a look at C_hat the run
+// would go on, with fewer and fewer examples.
+TEST_F(NotFinite, ABadCriterionIsSeenThoughTheWeightsAreStillGood) {
+  EXPECT_EQ(found(&TrainerState::params, "c", 1e30f), "step 3: no longer finite: C_hat");
+  EXPECT_EQ(found(&TrainerState::params, "c", std::nanf("")),
+            "step 3: no longer finite: C_hat; the weight of c");
+}
+
+// Where none sits out, everything goes bad in the same step.
+TEST_F(NotFinite, NamesTheCriterionFirst) {
+  EXPECT_EQ(found(&TrainerState::params, "c", 1e30f, /*drop_below=*/0),
+            "step 3: no longer finite: C_hat; every gradient (layer1.W_s to c); every weight "
+            "(layer1.W_s to c)");
+}
+
+// The quick look does not read the weights, and sees what they do to the next step.
+TEST_F(NotFinite, AQuickLookSeesABadWeightAStepLater) {
+  Trainer trainer(*backend_, spec_, {.particles = 3, .batch = 10, .learning_rate = 0.1}, data_);
+  TrainerState state = train(trainer, 2);
+  state.velocity[ParamLayout(spec_).c.offset] = kInf;
+  trainer.restore(state);
+  trainer.train_step();
+  EXPECT_EQ(trainer.not_finite(), std::nullopt);
+  trainer.train_step();
+  EXPECT_EQ(trainer.not_finite(),
+            "step 4: no longer finite: C_hat; the weight of c, last seen finite after step 2");
+}
+
+// An infinite bias saturates its unit and leaves C_hat as it is: the steps since the weights were
+// last looked at are named, not the one at which they happened to be looked at again.
+TEST_F(NotFinite, AWeightThatNoQuickLookSeesIsDatedByThoroughOnes) {
+  Trainer trainer(*backend_, spec_, {.particles = 3, .batch = 10, .learning_rate = 0.1}, data_);
+  TrainerState state = train(trainer, 2);
+  for (const ParamSlot& slot : ParamLayout(spec_).slots()) {
+    if (slot.name == "layer2.b_s") state.velocity[slot.offset] = kInf;
+  }
+  trainer.restore(state);
+  while (trainer.step() < 6) {
+    trainer.train_step();
+    EXPECT_EQ(trainer.not_finite(), std::nullopt);
+  }
+  EXPECT_EQ(trainer.not_finite(/*thorough=*/true),
+            "step 3 to 6: no longer finite: the weight of layer2.b_s");
+}
+
+TEST_F(NotFinite, LateLooksSaySo) {
+  Trainer trainer(*backend_, spec_, {.particles = 3, .batch = 10, .learning_rate = 1e30}, data_);
+  train(trainer, 7);
+  EXPECT_THAT(trainer.not_finite().value_or("nothing"),
+              testing::StartsWith("step 1 to 7: no longer finite: C_hat"));
+}
+
+TEST(Finite, EveryPlaceCounts) {
+  for (std::size_t size : {1, 7, 64, 1000}) {
+    std::vector<float> values(size, -3.4e38f);
+    EXPECT_TRUE(all_finite(values));
+    for (std::size_t i = 0; i < size; i += 1 + size / 17) {
+      for (const float bad : {kInf, -kInf, std::nanf("")}) {
+        values[i] = bad;
+        EXPECT_FALSE(all_finite(values)) << i;
+      }
+      values[i] = 1e-45f;
+    }
+  }
+  EXPECT_TRUE(all_finite({}));
+}
+
+TEST(Health, WarnsOfWhatIsNoLongerRandom) {
+  using testing::ElementsAre;
+  using testing::HasSubstr;
+  const LayerActivity fine{.layer = 1, .units = 4, .decided = 0.9, .stuck = 0.5};
+  const LayerActivity decided{.layer = 2, .units = 4, .decided = 1, .stuck = 0.25};
+  const LayerActivity stuck{.layer = 3, .units = 4, .decided = 0.7, .stuck = 0.75};
+  EXPECT_THAT(health_warnings(std::vector{fine}, 1.2, 20), testing::IsEmpty());
+  EXPECT_THAT(health_warnings(std::vector{fine, decided, stuck}, 1.0001, 20),
+              ElementsAre(HasSubstr("layer 2: all units have become deterministic"),
+                          HasSubstr("layer 3: most units are saturated"),
+                          HasSubstr("one of 20 has all the weight")));
+  EXPECT_THAT(health_warnings({}, 1, 1), testing::IsEmpty()) << "with M = 1 it always is 1";
+}
+
+TEST(Trainer, AWorkersExceptionReachesTheCallerWithItsMessage) {
+  struct Breaks : PlainBackend {
+    using PlainBackend::PlainBackend;
+    void gather(const GatherArgs& args) override {
+      if (clock().step == 2 && args.tile.first == 9) throw DataError("example 9 has gone");
+      PlainBackend::gather(args);
+    }
+  };
+  Breaks backend(8);
+  const DataSet data = small_data(30, 7, 5, Output::bernoulli);
+  Trainer trainer(backend, network(7, {"3s"}, 5, Output::bernoulli),
+                  {.batch = 10, .tiling = {1, 8}}, data);
+  try {
+    train(trainer, 10);
+    FAIL() << "nothing was thrown";
+  } catch (const DataError& error) {
+    EXPECT_STREQ(error.what(), "example 9 has gone");
+  }
+  EXPECT_EQ(trainer.step(), 2);
+}
+
+TEST(Trainer, StateOfAnotherNetworkIsRefused) {
+  const auto backend = cpu();
+  const DataSet data = small_data(20, 7, 5, Output::bernoulli);
+  Trainer small(*backend, network(7, {"3s"}, 5, Output::bernoulli), {.batch = 10}, data);
+  Trainer large(*backend, network(7, {"9s"}, 5, Output::bernoulli), {.batch = 10}, data);
+  EXPECT_THROW(large.restore(small.state()), DataError);
+}
+
+TEST(Schedule, RisesThenFallsToZero) {
+  const Schedule schedule{.max_rate = 2, .warmup_steps = 4, .total_steps = 12};
+  EXPECT_DOUBLE_EQ(schedule.rate(0), 0.5);
+  EXPECT_DOUBLE_EQ(schedule.rate(3), 2);
+  EXPECT_DOUBLE_EQ(schedule.rate(4), 2);
+  EXPECT_DOUBLE_EQ(schedule.rate(8), 1);
+  EXPECT_DOUBLE_EQ(schedule.rate(11), 0.25);
+  const Schedule flat{.max_rate = 1, .warmup_steps = 0, .total_steps = 2};
+  EXPECT_DOUBLE_EQ(flat.rate(0), 1);
+  EXPECT_DOUBLE_EQ(flat.rate(1), 0.5);
+}
+
+TEST(TrainPlan, IsWhatTheTrainerTakes) {
+  for (const Case& c : cases()) {
+    SCOPED_TRACE(c.name);
+    const auto backend = cpu(2);
+    const DataSet data = small_data(50, c.spec.D_in, c.spec.D_out, c.spec.output);
+    const TrainPlan plan = plan_training(*backend, c.spec, c.options, data);
+    const Trainer trainer(*backend, c.spec, c.options, data);
+    EXPECT_EQ(plan.workspace_bytes, trainer.workspace_bytes());
+    EXPECT_EQ(plan.data_bytes, 0u);  // the CPU reads the examples where they are
+    EXPECT_EQ(plan.schedule.total_steps, trainer.total_steps());
+  }
+}
+
+TEST(TrainPlan, TakesNothing) {
+  const NetworkSpec huge = network(7, {"400000s", "400000s"}, 5, Output::bernoulli);
+  const auto backend = cpu();
+  const TrainPlan plan = plan_training(*backend, huge, {}, small_data(50, 7, 5, Output::bernoulli));
+  EXPECT_GT(plan.bytes(), std::size_t(3) * 4 * 400000 * 400000);  // weights, velocity, gradient
+}
+
+}  // namespace
+}  // namespace sfnn
