@@ -53,7 +53,8 @@ void write_case(const Workload& w, const fs::path& folder) {
   const std::int64_t N = w.evaluation ? examples.count : std::min(w.options.batch, examples.count);
   const std::int64_t M = w.evaluation ? 100 : w.options.particles;
   const std::int64_t tile_size = w.evaluation ? 10 : N;
-  const StagedData data(*backend, examples, w.data.x_mean, tile_size);
+  const Model model(*backend, w.spec, w.params, w.data.x_mean);
+  const StagedData data(*backend, examples, tile_size);
   Pass pass(*backend, w.spec,
             {.estimator = w.options.estimator,
              .c = float(w.options.c_or_default(M)),
@@ -66,11 +67,11 @@ void write_case(const Workload& w, const fs::path& folder) {
   HiddenBits h(w.spec.depth());
   for (std::int64_t first = 0; first < N; first += tile_size) {
     const Tile tile{.first = first, .N = std::min(tile_size, N - first), .M = M};
-    data.gather(*backend, tile, {}, pass);
-    pass.forward(tile, w.params.data());
-    pass.log_prob(w.params.data());
+    data.gather(tile, {}, model.x_mean(), pass);
+    pass.forward(tile, model.params());
+    pass.log_prob(model.params());
     pass.weigh(C_hat.data() + first, ess.data() + first);
-    if (!w.evaluation) pass.backward(w.params.data(), nullptr, C_hat.data() + first, part.data());
+    if (!w.evaluation) pass.backward(model.params(), nullptr, C_hat.data() + first, part.data());
     std::ranges::copy(copy_of(pass.x(tile.N)), std::back_inserter(x));
     std::ranges::copy(copy_of(pass.y(tile.N)), std::back_inserter(y));
     for (std::int64_t l = 0; l < w.spec.depth(); ++l) {

@@ -70,8 +70,7 @@ class TimedWork {
   }
   void run() {
     if (workload_.evaluation) {
-      evaluate(*backend_, workload_.spec, trainer_->params(), examples_, workload_.data.x_mean,
-               {.particles = 100});
+      evaluate(trainer_->model(), examples_, {.particles = 100});
     } else {
       trainer_->train_step();
     }

@@ -38,8 +38,7 @@ Step fastest_step(const Workload& w, int repetitions) {
   for (int i = -1; i < repetitions; ++i) {  // the first warms up
     timed.clear();
     if (w.evaluation) {
-      evaluate(timed, w.spec, trainer.params(), evaluated_examples(w), w.data.x_mean,
-               {.particles = 100});
+      evaluate(trainer.model(), evaluated_examples(w), {.particles = 100});
     } else {
       trainer.train_step();
     }

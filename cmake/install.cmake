@@ -23,9 +23,9 @@ install(FILES host/sfnn.hpp DESTINATION ${header_dir})
 foreach(header IN ITEMS
     host/backend/backend host/backend/device_info host/devices/registry host/base/error host/base/function_ref
     host/data/bytes host/data/dataset host/run/checkpoint host/run/config host/formats/safetensors
-    host/model/estimator host/model/network
-    host/train/evaluate host/train/pass host/train/schedule host/train/staged_data
-    host/train/train_options host/train/train_plan host/train/trainer
+    host/model/estimator host/model/model host/model/network
+    host/train/batch_gradient host/train/batches host/train/evaluate host/train/optimizer host/train/pass host/train/schedule host/train/staged_data
+    host/train/train_options host/train/train_plan host/train/train_state host/train/trainer
     kernels/activations kernels/args kernels/hd kernels/hidden_grad kernels/output kernels/philox
     kernels/views)
   cmake_path(GET header PARENT_PATH folder)

@@ -66,30 +66,17 @@ NetworkSpec network_for(const DataSet& data, const std::vector<std::string>& hid
   return spec;
 }
 
-Checkpoint checkpoint_of(Trainer& trainer, const NetworkSpec& network, const TrainOptions& options,
-                         const DataSet& data) {
+Checkpoint checkpoint_of(Trainer& trainer, const TrainOptions& options, const DataSet& data) {
   Config config = config_of(options);
   config.data.set = "files";
-  config.net.hidden = network.hidden;
-  TrainerState trained = trainer.state();
-  return {.network = network,
-          .params = std::move(trained.params),
-          .velocity = std::move(trained.velocity),
-          .baseline = std::move(trained.baseline),
+  config.net.hidden = trainer.model().spec().hidden;
+  TrainState state = trainer.state();
+  state.epoch = state.step / trainer.steps_per_epoch();
+  return {.state = std::move(state),
           .x_mean = data.x_mean,
           .x_bytes = input_bytes(config.data.set, data),
-          .state = {.epoch = trained.step / trainer.steps_per_epoch(),
-                    .step = trained.step,
-                    .c_hat_sum = trained.C_hat_sum,
-                    .effective_particles_sum = trained.ess_sum},
           .config = config,
           .tiling = trainer.tiling()};
-}
-
-Buffer to_backend(Backend& backend, std::span<const float> params) {
-  Buffer buffer(backend, params.size_bytes());
-  backend.upload(std::as_bytes(params), buffer.data());
-  return buffer;
 }
 
 }  // namespace sfnn

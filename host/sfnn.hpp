@@ -9,8 +9,8 @@
 //   const sfnn::TrainOptions options{.epochs = 20, .learning_rate = 0.1};
 //   sfnn::Trainer trainer(*backend, network, options, data);
 //   while (trainer.step() < trainer.total_steps()) trainer.train_step();
-//   const auto test = sfnn::evaluate(*backend, network, trainer.params(), data.test, data.x_mean, {});
-//   sfnn::save_checkpoint("network.safetensors", sfnn::checkpoint_of(trainer, network, options, data));
+//   const auto test = sfnn::evaluate(trainer.model(), data.test, {});
+//   sfnn::save_checkpoint("network.safetensors", sfnn::checkpoint_of(trainer, options, data));
 // clang-format on
 //
 // What is bad throws ConfigError, DataError or Error (host/base/error.hpp), all std::exception.
@@ -25,7 +25,7 @@
 #include "host/backend/backend.hpp"  // Backend, make_backend, Buffer
 #include "host/base/error.hpp"       // what is thrown
 #include "host/data/dataset.hpp"     // DataSet, Examples
-#include "host/model/network.hpp"    // NetworkSpec and where its parameters lie
+#include "host/model/model.hpp"      // Model: a network with its weights
 #include "host/run/checkpoint.hpp"   // Checkpoint, save_checkpoint, load_checkpoint
 #include "host/train/evaluate.hpp"   // evaluate, sample_outputs
 #include "host/train/trainer.hpp"    // TrainOptions, Trainer
@@ -53,12 +53,6 @@ DataSet make_data_set(const DataShape&, const ExampleSpans& train, const Example
 NetworkSpec network_for(const DataSet&, const std::vector<std::string>& hidden);
 
 // All that the trainer knows, for save_checkpoint.
-Checkpoint checkpoint_of(Trainer&, const NetworkSpec&, const TrainOptions&, const DataSet&);
-
-// Weights in the backend's memory, where evaluate and sample_outputs read them. The buffer must
-// outlive its floats():
-//   const sfnn::Buffer params = sfnn::to_backend(*backend, sfnn::load_checkpoint(path).params);
-//   sfnn::evaluate(*backend, network, params.floats(), data.test, data.x_mean, {});
-Buffer to_backend(Backend&, std::span<const float> params);
+Checkpoint checkpoint_of(Trainer&, const TrainOptions&, const DataSet&);
 
 }  // namespace sfnn

@@ -77,6 +77,10 @@ NetworkSpec test_network_of(const Config& config, const NetworkSpec& spec) {
   return config.eval.as_stochastic ? as_stochastic(spec) : spec;
 }
 
+Model test_model_of(const Config& config, const Model& model) {
+  return config.eval.as_stochastic ? model.as_stochastic() : model;
+}
+
 std::vector<float> starting_weights(const Config& config, const NetworkSpec& spec,
                                     const std::function<void(const std::string&)>& warn) {
   if (config.net.init_from.empty()) return initial_params(spec, config.seed, config.net.init_scale);
@@ -84,14 +88,15 @@ std::vector<float> starting_weights(const Config& config, const NetworkSpec& spe
     throw ConfigError(fmt::format("net.init_from = {}: there is no such run or checkpoint",
                                   config.net.init_from));
   }
-  Checkpoint saved = open_checkpoint(config.net.init_from, /*best=*/false, warn);
-  const bool fits = saved.network == spec ||
-                    (is_deterministic(saved.network) && as_stochastic(saved.network) == spec);
+  const Checkpoint saved = open_checkpoint(config.net.init_from, /*best=*/false, warn);
+  const bool fits = saved.network() == spec ||
+                    (is_deterministic(saved.network()) && as_stochastic(saved.network()) == spec);
   if (!fits) {
     throw ConfigError(fmt::format("net.init_from = {}: its network is {}, and this one is {}",
-                                  config.net.init_from, to_string(saved.network), to_string(spec)));
+                                  config.net.init_from, to_string(saved.network()),
+                                  to_string(spec)));
   }
-  return std::move(saved.params);
+  return saved.params();
 }
 
 TrainOptions train_options_of(const Config& config, const MachineOptions& machine) {

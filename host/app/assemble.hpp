@@ -35,6 +35,7 @@ void require_data_inside(const Config&, const MachineOptions&,
 DataSet data_of(const Config&, const MachineOptions&);
 NetworkSpec network_of(const Config&, const DataSet&);
 NetworkSpec test_network_of(const Config&, const NetworkSpec&);  // B reads A's as stochastic
+Model test_model_of(const Config&, const Model&);                // the same of a model
 // Drawn weights or, with net.init_from, those of another run: of the same network, or of A where
 // this one is B. Damaged checkpoints are named to `warn` and passed over. Throws ConfigError where
 // the weights do not fit.

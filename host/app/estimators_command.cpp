@@ -47,7 +47,7 @@ struct TrainingPath {
     Checkpoint checkpoint = load_checkpoint(file);
     if (weights.empty()) {
       config = checkpoint.config;
-      network = checkpoint.network;
+      network = checkpoint.network();
       x_mean = checkpoint.x_mean;
     } else if (const auto changed = differences(config, checkpoint.config); !changed.empty()) {
       throw ConfigError(
@@ -56,7 +56,7 @@ struct TrainingPath {
                       file.string(), fmt::join(changed, "; ")));
     }
     weights.push_back(
-        {checkpoint.state.step, checkpoint.state.epoch, std::move(checkpoint.params)});
+        {checkpoint.state.step, checkpoint.state.epoch, std::move(checkpoint.state.P().params)});
   }
 
   // A run's path begins with the weights that were drawn.
@@ -164,11 +164,11 @@ int run_estimators(const EstimatorsCommand& command) {
   std::fflush(stdout);
   if (cM.empty()) {
     follow(command, path, options, [&](const auto& params, const StudyOptions& with) {
-      return study_estimators(*backend, spec, params, data, with);
+      return study_estimators(Model(*backend, spec, params, data.x_mean), data, with);
     });
   } else {
     follow(command, path, options, [&](const auto& params, const StudyOptions& with) {
-      return norm_against_c(*backend, spec, params, data, with, cM);
+      return norm_against_c(Model(*backend, spec, params, data.x_mean), data, with, cM);
     });
   }
   return kDone;

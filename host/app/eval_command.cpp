@@ -27,10 +27,10 @@ int run_eval(const EvalCommand& command) {
   const auto backend = make_backend(command.machine.backend);
   const LoadedNetwork loaded(*backend, command.machine, command.run, command.best,
                              command.settings);
-  const Evaluation result = evaluate(
-      *backend, loaded.test_network(), loaded.params(), loaded.data().test, loaded.data().x_mean,
-      {.particles = loaded.config().eval.particles, .seed = loaded.config().seed});
-  fmt::print("network              {}\n", to_string(loaded.test_network()));
+  const Evaluation result =
+      evaluate(loaded.model(), loaded.data().test,
+               {.particles = loaded.config().eval.particles, .seed = loaded.config().seed});
+  fmt::print("network              {}\n", to_string(loaded.model().spec()));
   fmt::print("data                 {}, {} test examples\n", loaded.data().name, result.examples);
   fmt::print("particles            {}\n", result.particles);
   fmt::print("test NLL             {:.4f}\n", result.nll);

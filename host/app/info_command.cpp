@@ -98,7 +98,7 @@ void print_history(const RunDirectory& run, const TrainState& state) {
 
 int run_info(const InfoCommand& command) {
   const Checkpoint checkpoint = open_checkpoint(command.run, command.best, warn);
-  print_network(checkpoint.network);
+  print_network(checkpoint.network());
   print_state(checkpoint);
   if (const auto run = run_of(command.run)) print_history(*run, checkpoint.state);
   fmt::print("config\n");

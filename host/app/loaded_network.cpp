@@ -17,13 +17,13 @@ LoadedNetwork::LoadedNetwork(Backend& backend, const MachineOptions& machine,
   require_data_inside(config_, machine, settings);
   data_ = data_of(config_, machine);
   data_.x_mean = checkpoint.x_mean;  // of what it was trained on
-  if (network_of(config_, data_) != checkpoint.network) {
+  if (network_of(config_, data_) != checkpoint.network()) {
     throw ConfigError(
         fmt::format("the checkpoint's network {} does not fit these settings and data",
-                    to_string(checkpoint.network)));
+                    to_string(checkpoint.network())));
   }
-  test_network_ = test_network_of(config_, checkpoint.network);
-  params_ = to_backend(backend, checkpoint.params);
+  model_ = test_model_of(config_,
+                         {backend, checkpoint.network(), checkpoint.params(), checkpoint.x_mean});
 }
 
 }  // namespace sfnn

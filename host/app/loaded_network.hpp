@@ -1,6 +1,7 @@
 // A trained network with the data it was trained on, ready to be evaluated or looked at.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,14 +19,12 @@ class LoadedNetwork {
 
   const Config& config() const { return config_; }
   const DataSet& data() const { return data_; }
-  const NetworkSpec& test_network() const { return test_network_; }
-  const float* params() const { return params_.floats(); }
+  const Model& model() const { return *model_; }  // as it is tested
 
  private:
   Config config_;
   DataSet data_;
-  NetworkSpec test_network_;
-  Buffer params_;
+  std::optional<Model> model_;
 };
 
 }  // namespace sfnn

@@ -50,8 +50,9 @@ int magnification_of(std::int64_t height) {
 
 bool can_show(const DataSet& data) { return data.y_image.height > 0 && data.test.count > 0; }
 
-GreyImage sample_picture(Backend& backend, const NetworkSpec& spec, const float* params,
-                         const DataSet& data, std::uint64_t seed, const PictureOptions& options) {
+GreyImage sample_picture(const Model& model, const DataSet& data, std::uint64_t seed,
+                         const PictureOptions& options) {
+  const NetworkSpec& spec = model.spec();
   if (!can_show(data)) {
     throw ConfigError(
         fmt::format("{}: the targets are not pictures, so there is nothing to draw", data.name));
@@ -65,8 +66,7 @@ GreyImage sample_picture(Backend& backend, const NetworkSpec& spec, const float*
                   magnification_of(height));
   std::vector<std::int32_t> rows(std::min(options.rows, data.test.count - options.first));
   std::iota(rows.begin(), rows.end(), std::int32_t(options.first));
-  std::vector<float> outputs =
-      sample_outputs(backend, spec, params, data.test, data.x_mean, rows, options.samples, seed);
+  std::vector<float> outputs = sample_outputs(model, data.test, rows, options.samples, seed);
   const DrawKey key{seed, kEvaluationStep, kSiteOutputSample};
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const std::vector<float> x = row_of(data.test.x, rows[r]), y = row_of(data.test.y, rows[r]);

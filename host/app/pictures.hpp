@@ -4,10 +4,9 @@
 
 #include <cstdint>
 
-#include "host/backend/backend.hpp"
 #include "host/data/dataset.hpp"
 #include "host/formats/png.hpp"
-#include "host/model/network.hpp"
+#include "host/model/model.hpp"
 
 namespace sfnn {
 
@@ -20,8 +19,7 @@ struct PictureOptions {
 
 bool can_show(const DataSet&);  // are its targets pictures?
 
-// params: in the backend's memory. Throws ConfigError where the data set has no pictures.
-GreyImage sample_picture(Backend&, const NetworkSpec&, const float* params, const DataSet&,
-                         std::uint64_t seed, const PictureOptions&);
+// Throws ConfigError if the data set has no pictures.
+GreyImage sample_picture(const Model&, const DataSet&, std::uint64_t seed, const PictureOptions&);
 
 }  // namespace sfnn

@@ -39,22 +39,20 @@ NpyArray array_of(std::vector<std::int64_t> shape, const std::vector<float>& val
 
 // Means as floats, bits as bytes, classes as whole numbers.
 NpyArray predict(const PredictCommand& command, const Config& config, const Checkpoint& saved) {
-  const NetworkSpec spec = test_network_of(config, saved.network);
+  const NetworkSpec spec = test_network_of(config, saved.network());
   Columns x = read_inputs(command.input, spec.D_in, saved.x_bytes);
   const std::int64_t count = x.rows();
   const Examples inputs = inputs_only(spec, std::move(x), count);
   const auto backend = make_backend(command.machine.backend);
-  const Buffer params = to_backend(*backend, saved.params);
+  const Model model(*backend, spec, saved.params(), saved.x_mean);
   if (command.samples == 0) {
     return array_of<float>({inputs.count, spec.D_out},
-                           mean_outputs(*backend, spec, params.floats(), inputs, saved.x_mean,
-                                        {config.eval.particles, config.seed}));
+                           mean_outputs(model, inputs, {config.eval.particles, config.seed}));
   }
   const std::int64_t M = command.samples;
   std::vector<std::int32_t> rows(inputs.count);
   std::iota(rows.begin(), rows.end(), 0);
-  std::vector<float> y =
-      sample_outputs(*backend, spec, params.floats(), inputs, saved.x_mean, rows, M, config.seed);
+  std::vector<float> y = sample_outputs(model, inputs, rows, M, config.seed);
   if (command.expected) return array_of<float>({inputs.count, M, spec.D_out}, y);
   y = draw_outputs(spec.output, std::move(y), inputs.count, M, config.seed);
   switch (spec.output) {
@@ -95,14 +93,14 @@ int run_predict(const PredictCommand& command) {
   const Config config = changed(saved.config, command.settings);
   const NpyArray array = predict(command, config, saved);
   const bool samples = command.samples > 0;
-  const bool classes = samples && !command.expected && saved.network.output == Output::softmax;
+  const bool classes = samples && !command.expected && saved.network().output == Output::softmax;
   const bool binary = fs::path(command.out).extension() == ".npy";
   write_output(command.out, binary ? serialize_npy(array) : to_csv(array, samples, classes));
   if (is_stream(command.out)) return kDone;  // which may be stdout
-  const char* what = classes                                    ? "classes"
-                     : samples                                  ? "samples"
-                     : saved.network.output == Output::gaussian ? "means"
-                                                                : "probabilities";
+  const char* what = classes                                      ? "classes"
+                     : samples                                    ? "samples"
+                     : saved.network().output == Output::gaussian ? "means"
+                                                                  : "probabilities";
   fmt::print("{} ({} {})\n", command.out, fmt::join(array.shape, " x "), what);
   return kDone;
 }

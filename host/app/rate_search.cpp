@@ -116,8 +116,7 @@ class Trials {
 
  private:
   double valid_nll(const Trainer& trainer) {
-    return evaluate(backend_, test_network_of(config_, spec_), trainer.params(), data_.valid,
-                    data_.x_mean,
+    return evaluate(test_model_of(config_, trainer.model()), data_.valid,
                     {.particles = config_.eval.particles, .seed = config_.seed, .predict = false})
         .nll;
   }

@@ -55,7 +55,7 @@ ReportRun read_run(const std::string& path, std::string name, bool best) {
   const Checkpoint checkpoint = open_checkpoint(path, best, warn);
   return {.name = std::move(name),
           .path = path,
-          .network = checkpoint.network,
+          .network = checkpoint.network(),
           .config = checkpoint.config,
           .state = checkpoint.state,
           .metrics = read_metrics(directory.metrics(), warn),
@@ -78,24 +78,23 @@ std::string picture_of(const RunDirectory& directory) {
 }
 
 Measured measure(Backend& backend, const LoadedNetwork& loaded) {
-  const NetworkSpec& spec = loaded.test_network();
   const Config& config = loaded.config();
   const DataSet& data = loaded.data();
-  const auto activity = [&](const float* params) {
-    return hidden_activity(backend, spec, params, data.test, data.x_mean, {.seed = config.seed});
+  const auto activity = [&](const Model& model) {
+    return hidden_activity(model, data.test, {.seed = config.seed});
   };
   std::vector<LayerActivity> start;
   try {
     const auto weights = starting_weights(config, network_of(config, data), warn);
-    start = activity(to_backend(backend, weights).floats());
+    start = activity({backend, loaded.model().spec(), weights, data.x_mean});
   } catch (const Error& error) {
     warn(fmt::format("the weights that it started from are not shown: {}", error.what()));
   }
   return {.data_name = data.name,
-          .test = evaluate(backend, spec, loaded.params(), data.test, data.x_mean,
+          .test = evaluate(loaded.model(), data.test,
                            {.particles = config.eval.particles, .seed = config.seed}),
           .start = std::move(start),
-          .trained = activity(loaded.params())};
+          .trained = activity(loaded.model())};
 }
 
 // What takes the data set. A report without it still shows what the run's files tell.
@@ -104,8 +103,8 @@ void add_measurements(Backend& backend, const ReportCommand& command, ReportRun&
     const LoadedNetwork loaded(backend, command.machine, run.path, command.best, command.settings);
     run.measured = measure(backend, loaded);
     if (can_show(loaded.data())) {
-      run.png = encode_png(sample_picture(backend, loaded.test_network(), loaded.params(),
-                                          loaded.data(), loaded.config().seed, {.rows = 8}));
+      run.png = encode_png(
+          sample_picture(loaded.model(), loaded.data(), loaded.config().seed, {.rows = 8}));
     }
   } catch (const DataError& error) {
     run.note = fmt::format("not measured on its test examples: {}", error.what());

@@ -42,7 +42,6 @@ TrainingRun::TrainingRun(Backend& backend, const Config& config, const MachineOp
       directory_(std::move(directory)),
       progress_(progress),
       spec_(network_of(config, data)),
-      test_spec_(test_network_of(config, spec_)),
       looked_at_(first_of(data.valid.count > 0 ? data.valid : data.train, kExamplesLookedAt)),
       saved_(std::move(saved)),
       trainer_(backend, spec_, train_options_of(config, machine, backend, saved_), data),
@@ -82,7 +81,7 @@ void TrainingRun::restore(const Checkpoint& saved) {
                     "put it back as it was, or train with --init-from and another --out",
                     directory_.path().string(), saved.state.step, fmt::join(changed, "; ")));
   }
-  if (!(saved.network == spec_)) refuse("is of another network");
+  if (!(saved.network() == spec_)) refuse("is of another network");
   if (saved.state.step > trainer_.total_steps())
     refuse(fmt::format("lies beyond the {} steps of the run", trainer_.total_steps()));
   if (saved.device != backend_.name()) {
@@ -91,13 +90,9 @@ void TrainingRun::restore(const Checkpoint& saved) {
                     "so the run goes on, but not bit for bit",
                     saved.device.empty() ? "an unknown device" : saved.device, backend_.name()));
   }
+  trainer_.restore(saved.state);
   state_ = saved.state;
-  trainer_.restore({.step = state_.step,
-                    .params = saved.params,
-                    .velocity = saved.velocity,
-                    .baseline = saved.baseline,
-                    .C_hat_sum = state_.c_hat_sum,
-                    .ess_sum = state_.effective_particles_sum});
+  state_.networks.clear();  // they are the trainer's
   saved_step_ = state_.step;
   seconds_before_ = state_.seconds;
   session_first_step_ = state_.step;
@@ -109,25 +104,20 @@ double TrainingRun::seconds() const {
 }
 
 Evaluation TrainingRun::evaluate_on(const Examples& examples) {
-  return evaluate(backend_, test_spec_, trainer_.params(), examples, data_.x_mean,
+  return evaluate(test_model_of(config_, trainer_.model()), examples,
                   {.particles = config_.eval.particles, .seed = config_.seed});
 }
 
 Checkpoint TrainingRun::checkpoint() {
-  require_finite(/*thorough=*/true);
-  TrainerState trained = trainer_.state();
-  state_.step = trained.step;
-  state_.epoch = trained.step / trainer_.steps_per_epoch();
-  state_.seconds = seconds();
-  state_.c_hat_sum = trained.C_hat_sum;
-  state_.effective_particles_sum = trained.ess_sum;
-  return {.network = spec_,
-          .params = std::move(trained.params),
-          .velocity = std::move(trained.velocity),
-          .baseline = std::move(trained.baseline),
+  TrainState state = trainer_.state();
+  require_finite(trainer_.not_finite(state));
+  state.epoch = state.step / trainer_.steps_per_epoch();
+  state.seconds = seconds();
+  state.best_valid_nll = state_.best_valid_nll;
+  state.best_epoch = state_.best_epoch;
+  return {.state = std::move(state),
           .x_mean = data_.x_mean,
           .x_bytes = input_bytes(config_.data.set, data_),
-          .state = state_,
           .config = config_,
           .tiling = trainer_.tiling(),
           .device = backend_.name()};
@@ -142,7 +132,7 @@ TrainingRun::End TrainingRun::train() {
     if (trainer_.step() == profiled_.first) backend_.profiler(true);
     trainer_.train_step();
     const bool looks = backend_.is_host_memory() || trainer_.step() % kLookEvery == 0;
-    if (looks) require_finite(/*thorough=*/false);
+    if (looks) require_finite(trainer_.not_finite());
     if (trainer_.step() == profiled_.last) backend_.profiler(false);
     if (trainer_.step() % trainer_.steps_per_epoch() == 0) {
       end_epoch();
@@ -164,8 +154,7 @@ bool TrainingRun::checkpoint_is_due() const {
   return every > 0 && trainer_.step() % every == 0;
 }
 
-void TrainingRun::require_finite(bool thorough) {
-  const auto found = trainer_.not_finite(thorough);
+void TrainingRun::require_finite(const std::optional<std::string>& found) {
   if (!found) return;
   throw Error(fmt::format(
       "{}. It was not saved, checkpoints before it are whole; a lower train.learning_rate may help",
@@ -242,9 +231,8 @@ void TrainingRun::show_progress(bool epoch_done) {
 }
 
 std::vector<std::string> TrainingRun::warnings(const Trainer::EpochMeans& means) {
-  const auto activity =
-      hidden_activity(backend_, spec_, trainer_.params(), looked_at_, data_.x_mean,
-                      {.particles = kParticlesLookedAt, .seed = config_.seed});
+  const auto activity = hidden_activity(trainer_.model(), looked_at_,
+                                        {.particles = kParticlesLookedAt, .seed = config_.seed});
   auto found = health_warnings(activity, means.effective_particles, trainer_.particles());
   for (const std::string& warning : found) {
     if (said_.insert(warning).second) progress_.say("warning: " + warning);
@@ -253,7 +241,8 @@ std::vector<std::string> TrainingRun::warnings(const Trainer::EpochMeans& means)
 }
 
 void TrainingRun::end_epoch() {
-  require_finite(/*thorough=*/true);  // names the tensors, which an evaluation could not
+  require_finite(
+      trainer_.not_finite(trainer_.state()));  // names the tensors, which an evaluation could not
   const Trainer::EpochMeans means = trainer_.epoch_means();
   const std::int64_t epoch = trainer_.step() / trainer_.steps_per_epoch();
   const bool last = trainer_.step() == trainer_.total_steps();
@@ -303,7 +292,7 @@ void TrainingRun::draw_samples() {
   if (!can_show(data_)) return;
   try_to_write([&] {
     write_png(directory_.samples(),
-              sample_picture(backend_, test_spec_, trainer_.params(), data_, config_.seed, {}));
+              sample_picture(test_model_of(config_, trainer_.model()), data_, config_.seed, {}));
   });
 }
 

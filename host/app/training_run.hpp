@@ -51,7 +51,7 @@ class TrainingRun {
   void finish();
   void draw_samples();
   void show_progress(bool epoch_done);
-  void require_finite(bool thorough);
+  void require_finite(const std::optional<std::string>& what_is_not);
   // Of the epoch that has ended; each is said when it first appears.
   std::vector<std::string> warnings(const Trainer::EpochMeans&);
   double seconds() const;
@@ -71,7 +71,7 @@ class TrainingRun {
   const DataSet& data_;
   RunDirectory directory_;
   Progress& progress_;
-  NetworkSpec spec_, test_spec_;
+  NetworkSpec spec_;
   Examples looked_at_;               // for warnings
   std::optional<Checkpoint> saved_;  // until it is resumed from
   Trainer trainer_;

@@ -12,6 +12,7 @@
 
 #include "host/base/error.hpp"
 #include "host/formats/json_depth.hpp"
+#include "host/train/optimizer.hpp"
 #include "host/train/pass.hpp"
 #include "kernels/philox.hpp"
 
@@ -23,7 +24,6 @@ using nlohmann::ordered_json;
 constexpr std::int64_t kVersion = 1;
 constexpr const char* kAbout = "sfnn.checkpoint";
 constexpr const char* kConfig = "sfnn.config";
-constexpr const char* kVelocity = "velocity/";
 constexpr std::size_t kMaxAboutBytes = 64 * 1024;
 constexpr std::array<std::pair<Bytes, std::string_view>, 3> kBytes{
     {{Bytes::numbers, "numbers"}, {Bytes::bits, "bits"}, {Bytes::grey, "grey"}}};
@@ -58,6 +58,15 @@ std::int64_t wanted_baseline(const NetworkSpec& network, const Config& config) {
   return PartLayout(network, config.train.estimator).baseline_size;
 }
 
+// The network that is trained has plain names.
+std::string prefix_of(std::string_view network) {
+  return network == kModelP ? "" : fmt::format("{}:", network);
+}
+
+std::string array_prefix(const std::string& network_prefix, std::string_view array) {
+  return fmt::format("{}{}/", network_prefix, array);
+}
+
 // --- saving ------------------------------------------------------------------------------------
 
 void add_tensor(TensorFile& file, std::string name, std::vector<std::int64_t> shape,
@@ -72,6 +81,25 @@ void add_params(TensorFile& file, const std::string& prefix, const ParamLayout& 
   for (const ParamSlot& slot : layout.slots())
     add_tensor(file, prefix + slot.name, shape_of(slot),
                std::span(flat).subspan(slot.offset, slot.size()));
+}
+
+void require_size(const std::vector<float>& values, std::int64_t size) {
+  if (std::int64_t(values.size()) != size)
+    throw ShapeError("a checkpoint's arrays do not fit its network");
+}
+
+void add_network(TensorFile& file, const std::string& prefix, const NetworkState& network,
+                 const Config& config) {
+  const ParamLayout layout(network.spec);
+  const std::int64_t baseline = wanted_baseline(network.spec, config);
+  require_size(network.params, layout.size);
+  require_size(network.baseline, baseline);
+  add_params(file, prefix, layout, network.params);
+  for (const NamedArray& array : network.optimizer) {
+    require_size(array.values, layout.size);
+    add_params(file, array_prefix(prefix, array.name), layout, array.values);
+  }
+  if (baseline > 0) add_tensor(file, prefix + "baseline", {baseline}, network.baseline);
 }
 
 struct ToJson {
@@ -89,17 +117,23 @@ struct ToJson {
   }
 };
 
-ordered_json about(const Checkpoint& checkpoint) {
+ordered_json to_json(const NetworkSpec& network) {
   ordered_json hidden = ordered_json::array();
-  for (const LayerSpec& layer : checkpoint.network.hidden) hidden.push_back(to_string(layer));
-  ordered_json state;
+  for (const LayerSpec& layer : network.hidden) hidden.push_back(to_string(layer));
+  return {{"D_in", network.D_in},
+          {"hidden", hidden},
+          {"D_out", network.D_out},
+          {"output", to_string(network.output)}};
+}
+
+ordered_json about(const Checkpoint& checkpoint) {
+  ordered_json state, others = ordered_json::object();
   TrainState::visit(checkpoint.state, ToJson{state});
+  for (const auto& [name, network] : checkpoint.state.networks)
+    if (name != kModelP) others[name] = to_json(network.spec);
   return {{"version", kVersion},
-          {"network",
-           {{"D_in", checkpoint.network.D_in},
-            {"hidden", hidden},
-            {"D_out", checkpoint.network.D_out},
-            {"output", to_string(checkpoint.network.output)}}},
+          {"network", to_json(checkpoint.network())},
+          {"other_networks", others},
           {"x_bytes", name_of(checkpoint.x_bytes)},
           {"state", state},
           {"tiling", {{"tile", checkpoint.tiling.tile}, {"parts", checkpoint.tiling.parts}}},
@@ -143,6 +177,8 @@ NetworkSpec read_network(const ordered_json& json) {
   return network;
 }
 
+bool is_letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
+
 // Reads "sfnn.checkpoint" and "sfnn.config", whose errors do not know the file's name yet.
 void read_metadata(const TensorFile& file, Checkpoint& checkpoint) {
   const std::string& text = file.metadata.at(kAbout);
@@ -153,7 +189,14 @@ void read_metadata(const TensorFile& file, Checkpoint& checkpoint) {
   std::int64_t version = 0;
   FromJson{json}("version", version);
   if (version != kVersion) throw DataError(fmt::format("version {} is not known here", version));
-  checkpoint.network = read_network(json.at("network"));
+  checkpoint.state.P().spec = read_network(json.at("network"));
+  if (json.contains("other_networks")) {
+    for (const auto& [name, other] : json.at("other_networks").items()) {
+      if (name.empty() || !std::ranges::all_of(name, is_letter) || name == kModelP)
+        throw DataError("a network's name is not one");
+      checkpoint.state.networks[name].spec = read_network(other);
+    }
+  }
   if (json.contains("x_bytes"))
     checkpoint.x_bytes = bytes_of(json.at("x_bytes").get<std::string>());
   TrainState::visit(checkpoint.state, FromJson{json.at("state")});
@@ -162,7 +205,7 @@ void read_metadata(const TensorFile& file, Checkpoint& checkpoint) {
   if (json.contains("device")) checkpoint.device = json.at("device").get<std::string>();
   checkpoint.config = from_toml(file.metadata.at(kConfig), kConfig);
   checkpoint.config.validate();
-  if (checkpoint.config.net.hidden != checkpoint.network.hidden)
+  if (checkpoint.config.net.hidden != checkpoint.network().hidden)
     throw DataError("its network is not the one of its config");
   if (checkpoint.state.step > std::int64_t(kMaxStep)) throw DataError("its step is out of range");
   const TrainOptions train = checkpoint.config.train_options();
@@ -205,6 +248,17 @@ class TensorReader {
     return flat;
   }
 
+  // network.spec is known; its arrays are read.
+  void take_network(const std::string& prefix, const Config& config, NetworkState& network) {
+    const ParamLayout layout(network.spec);
+    network.params = take_params(prefix, layout);
+    for (const std::string_view array : Optimizer::state_names())
+      network.optimizer.push_back(
+          {std::string(array), take_params(array_prefix(prefix, array), layout)});
+    if (const std::int64_t size = wanted_baseline(network.spec, config); size > 0)
+      network.baseline = take(prefix + "baseline", {size});
+  }
+
   void expect_end() const {
     if (taken_ != file_.tensors.size())
       refuse(name_, "it holds tensors that do not belong to its network");
@@ -219,20 +273,13 @@ class TensorReader {
 }  // namespace
 
 TensorFile to_tensor_file(const Checkpoint& checkpoint) {
-  const ParamLayout layout(checkpoint.network);
-  const auto size = [](const std::vector<float>& values) { return std::int64_t(values.size()); };
-  const std::int64_t baseline = wanted_baseline(checkpoint.network, checkpoint.config);
-  if (size(checkpoint.params) != layout.size || size(checkpoint.velocity) != layout.size ||
-      size(checkpoint.baseline) != baseline ||
-      (!checkpoint.x_mean.empty() && size(checkpoint.x_mean) != checkpoint.network.D_in))
-    throw ShapeError("a checkpoint's arrays do not fit its network");
-
   TensorFile file;
-  add_params(file, "", layout, checkpoint.params);
-  add_params(file, kVelocity, layout, checkpoint.velocity);
-  if (baseline > 0) add_tensor(file, "baseline", {baseline}, checkpoint.baseline);
-  if (!checkpoint.x_mean.empty())
-    add_tensor(file, "x_mean", {checkpoint.network.D_in}, checkpoint.x_mean);
+  for (const auto& [name, network] : checkpoint.state.networks)
+    add_network(file, prefix_of(name), network, checkpoint.config);
+  if (!checkpoint.x_mean.empty()) {
+    require_size(checkpoint.x_mean, checkpoint.network().D_in);
+    add_tensor(file, "x_mean", {checkpoint.network().D_in}, checkpoint.x_mean);
+  }
   file.metadata[kAbout] = about(checkpoint).dump();
   file.metadata[kConfig] = to_toml(checkpoint.config);
   return file;
@@ -249,14 +296,11 @@ Checkpoint from_tensor_file(const TensorFile& file, std::string_view name) {
   } catch (const Error& e) {
     refuse(name, e.what());
   }
-  const NetworkSpec& network = checkpoint.network;
-  const ParamLayout layout(network);
   TensorReader reader(file, name);
-  checkpoint.params = reader.take_params("", layout);
-  checkpoint.velocity = reader.take_params(kVelocity, layout);
-  if (const std::int64_t size = wanted_baseline(network, checkpoint.config); size > 0)
-    checkpoint.baseline = reader.take("baseline", {size});
-  if (file.find("x_mean") != nullptr) checkpoint.x_mean = reader.take("x_mean", {network.D_in});
+  for (auto& [network_name, network] : checkpoint.state.networks)
+    reader.take_network(prefix_of(network_name), checkpoint.config, network);
+  if (file.find("x_mean") != nullptr)
+    checkpoint.x_mean = reader.take("x_mean", {checkpoint.network().D_in});
   reader.expect_end();
   return checkpoint;
 }

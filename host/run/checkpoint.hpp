@@ -1,8 +1,9 @@
 // Everything a run needs to go on as if it had never stopped, in one safetensors file.
 //
 // Tensors, under the names of their slots: the weights ("layer1.W_s", "V"; biases have one
-// dimension), momentum ("velocity/layer1.W_s"), G1's averages ("baseline"), the mean taken off x
-// ("x_mean"). All else is text in the metadata: "sfnn.checkpoint" (JSON) and "sfnn.config" (TOML).
+// dimension), the optimiser's arrays ("velocity/layer1.W_s"), G1's averages ("baseline"), the mean
+// taken off x ("x_mean"). Another network than P has its name before each ("R:layer1.W_s"). All
+// else is text in the metadata: "sfnn.checkpoint" (JSON) and "sfnn.config" (TOML).
 // Draws and permutations follow from seed and step.
 #pragma once
 
@@ -16,45 +17,20 @@
 #include "host/formats/safetensors.hpp"
 #include "host/model/network.hpp"
 #include "host/run/config.hpp"
+#include "host/train/train_state.hpp"
 
 namespace sfnn {
 
-struct TrainState {
-  std::int64_t epoch = 0;                // finished ones
-  std::int64_t step = 0;                 // finished ones, of the whole run
-  double seconds = 0;                    // spent in training, over all its sessions
-  std::optional<double> best_valid_nll;  // none before the first validation
-  std::int64_t best_epoch = 0;
-  // Sums over the examples seen in the epoch that is under way.
-  double c_hat_sum = 0, effective_particles_sum = 0;
-
-  // v(key, value) for each member: what is saved is what is loaded. Keys of older checkpoints that
-  // are none of these are passed over.
-  template <class Self, class V>
-  static void visit(Self& self, V&& v) {
-    v("epoch", self.epoch);
-    v("step", self.step);
-    v("seconds", self.seconds);
-    v("best_valid_nll", self.best_valid_nll);
-    v("best_epoch", self.best_epoch);
-    v("c_hat_sum", self.c_hat_sum);
-    v("effective_particles_sum", self.effective_particles_sum);
-  }
-  friend bool operator==(const TrainState&, const TrainState&) = default;
-};
-
 struct Checkpoint {
-  NetworkSpec network;
-  std::vector<float> params;    // [ParamLayout(network).size]
-  std::vector<float> velocity;  // as params
-  std::vector<float> baseline;  // [2, n_s] of each layer that trains stochastic units, end to end;
-                                // empty without G1
+  TrainState state;             // the networks among it
   std::vector<float> x_mean;    // [D_in], or empty: x is used as it is
   Bytes x_bytes = Bytes::grey;  // how a file of inputs is read
-  TrainState state;
   Config config;
   Tiling tiling;       // decides the order of sums, so a resumed run must not choose anew
   std::string device;  // Backend::name() of the one that chose it; empty: not known
+
+  const NetworkSpec& network() const { return state.P().spec; }
+  const std::vector<float>& params() const { return state.P().params; }
 };
 
 // Throws Error for a checkpoint that is not whole: a size that does not fit the network, a number

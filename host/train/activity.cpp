@@ -12,8 +12,6 @@
 namespace sfnn {
 namespace {
 
-constexpr std::int64_t kTile = 50;
-
 double entropy_bits(double p) {
   const auto term = [](double q) { return q > 0 ? -q * std::log2(q) : 0.0; };
   return term(p) + term(1 - p);
@@ -24,9 +22,9 @@ bool is_decided(double p) { return p < kDecided || p > 1 - kDecided; }
 // Sums over the rows of one layer.
 class LayerSums {
  public:
-  LayerSums(Backend& backend, const ParamSlot& b_s, const float* params, std::int64_t layer)
-      : layer_(layer), b_s_(b_s.size()), p_(b_s.size()) {
-    download(backend, b_s.in(params).data, b_s_);
+  LayerSums(const Model& model, std::int64_t layer)
+      : layer_(layer), b_s_(model.layout().hidden[layer].b_s.size()), p_(b_s_.size()) {
+    download(model.backend(), model.layout().hidden[layer].b_s.in(model.params()).data, b_s_);
   }
   std::int64_t layer() const { return layer_; }
 
@@ -71,25 +69,28 @@ class LayerSums {
 
 }  // namespace
 
-std::vector<LayerActivity> hidden_activity(Backend& backend, const NetworkSpec& spec,
-                                           const float* params, const Examples& examples,
-                                           std::span<const float> x_mean,
+std::vector<LayerActivity> hidden_activity(const Model& model, const Examples& examples,
                                            const ActivityOptions& options) {
-  const std::int64_t count = std::min(options.examples, examples.count);
+  return hidden_activity(model, StagedData(model.backend(), examples, kActivityTile), options);
+}
+
+std::vector<LayerActivity> hidden_activity(const Model& model, const StagedData& data,
+                                           const ActivityOptions& options) {
+  const std::int64_t count = std::min(options.examples, data.count());
   if (count < 1 || options.particles < 1) throw ConfigError("there are no examples to look at");
-  const ParamLayout layout(spec);
+  Backend& backend = model.backend();
   std::vector<LayerSums> sums;
-  for (std::int64_t l = 0; l < spec.depth(); ++l) {
-    if (spec.hidden[l].trains_s()) sums.emplace_back(backend, layout.hidden[l].b_s, params, l);
-  }
+  for (std::int64_t l = 0; l < model.spec().depth(); ++l)
+    if (model.spec().hidden[l].trains_s()) sums.emplace_back(model, l);
   if (sums.empty()) return {};
-  const StagedData data(backend, examples, x_mean, kTile);
-  Pass pass(backend, spec, {.seed = options.seed, .backward = false}, kTile, options.particles);
+  Pass pass(backend, model.spec(), {.seed = options.seed, .backward = false}, kActivityTile,
+            options.particles);
   backend.set_clock({.step = kEvaluationStep});
-  for (std::int64_t first = 0; first < count; first += kTile) {
-    const Tile tile{.first = first, .N = std::min(kTile, count - first), .M = options.particles};
-    data.gather(backend, tile, {}, pass);
-    pass.forward(tile, params);
+  for (std::int64_t first = 0; first < count; first += kActivityTile) {
+    const Tile tile{
+        .first = first, .N = std::min(kActivityTile, count - first), .M = options.particles};
+    data.gather(tile, {}, model.x_mean(), pass);
+    pass.forward(tile, model.params());
     for (LayerSums& layer : sums) layer.add(backend, pass.a_s(layer.layer()));
   }
   std::vector<LayerActivity> result;

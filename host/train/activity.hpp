@@ -4,12 +4,11 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 #include <vector>
 
-#include "host/backend/backend.hpp"
 #include "host/data/dataset.hpp"
-#include "host/model/network.hpp"
+#include "host/model/model.hpp"
+#include "host/train/staged_data.hpp"
 
 namespace sfnn {
 
@@ -34,9 +33,9 @@ struct ActivityOptions {
 };
 
 // One entry for each layer with stochastic units that have weights; none for a deterministic
-// network. params: in the backend's memory.
-std::vector<LayerActivity> hidden_activity(Backend&, const NetworkSpec&, const float* params,
-                                           const Examples&, std::span<const float> x_mean,
-                                           const ActivityOptions&);
+// network. Staged data must come in windows of kActivityTile examples.
+constexpr std::int64_t kActivityTile = 50;
+std::vector<LayerActivity> hidden_activity(const Model&, const Examples&, const ActivityOptions&);
+std::vector<LayerActivity> hidden_activity(const Model&, const StagedData&, const ActivityOptions&);
 
 }  // namespace sfnn

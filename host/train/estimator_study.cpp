@@ -30,8 +30,8 @@ double dot(const float* a, const float* b, std::int64_t count) {
       [](float x, float y) { return double(x) * y; });
 }
 
-std::vector<ParamSlot> weight_matrices(const NetworkSpec& spec) {
-  std::vector<ParamSlot> slots = ParamLayout(spec).slots();
+std::vector<ParamSlot> weight_matrices(const ParamLayout& layout) {
+  std::vector<ParamSlot> slots = layout.slots();
   std::erase_if(slots, [](const ParamSlot& slot) { return slot.fan_in == 0; });
   return slots;
 }
@@ -128,21 +128,18 @@ struct Reference {
 
 class Studier {
  public:
-  Studier(Backend& backend, const NetworkSpec& spec, std::span<const float> params,
-          const DataSet& data, const StudyOptions& options)
-      : backend_(backend),
-        spec_(spec),
-        params_(params),
+  Studier(const Model& model, const DataSet& data, const StudyOptions& options)
+      : model_(model.for_centred_inputs()),  // as the batch has them
         options_(options),
-        slots_(weight_matrices(spec)),
-        batch_(fixed_batch(backend, spec, options.train, data, options.train.batch)) {
+        slots_(weight_matrices(model.layout())),
+        batch_(fixed_batch(model, options.train, data, options.train.batch)) {
     for (const EstimatorInfo& estimator : kEstimators) {
       if (options.train.particles > 1 || !estimator.needs_two_particles)
         estimators_.push_back(estimator.id);
     }
     if (options.reference_particles) {
       reference_particles_ = *options.reference_particles;
-    } else if (stochastic_units(spec) > kMaxEnumeratedUnits) {
+    } else if (stochastic_units(model.spec()) > kMaxEnumeratedUnits) {
       reference_particles_ = kReferenceParticles;
     }
     // Particles, as the time of a draw is proportional to them.
@@ -171,7 +168,7 @@ class Studier {
     if (reference_particles_ > 0)
       return {many_particles(reference_particles_, Purpose::reference), slots_};
     GroupMeans groups;
-    groups.fill(exact_gradient(backend_, spec_, batch_, params_));
+    groups.fill(exact_gradient(model_, batch_));
     return {std::move(groups), slots_};
   }
 
@@ -181,7 +178,7 @@ class Studier {
     options.estimator = Estimator::G5;
     options.particles = M;
     options.c = std::nullopt;
-    GradientDraws draws(backend_, spec_, options, batch_, params_);
+    GradientDraws draws(model_, options, batch_);
     GroupMeans groups;
     for (std::vector<float>& group : groups) {
       group = draws.next();
@@ -193,9 +190,9 @@ class Studier {
   EstimatorFigures measure(Estimator estimator, const Reference& reference) {
     TrainOptions options = seeded(options_.train, Purpose::draws);
     options.estimator = estimator;
-    GradientDraws draws(backend_, spec_, options, batch_, params_);
+    GradientDraws draws(model_, options, batch_);
     GroupMeans groups;
-    groups.fill(std::vector<float>(params_.size()));
+    groups.fill(std::vector<float>(model_.layout().size));
     std::vector<Scatter> scatter(slots_.size());
     for (std::int64_t r = 0; r < options_.draws; ++r) {
       const std::vector<float> g = draws.next();
@@ -255,9 +252,7 @@ class Studier {
     options_.progress(done_ / work_);
   }
 
-  Backend& backend_;
-  const NetworkSpec& spec_;
-  std::span<const float> params_;
+  Model model_;
   const StudyOptions& options_;
   std::vector<ParamSlot> slots_;
   DataSet batch_;
@@ -275,29 +270,27 @@ void require_stochastic(const NetworkSpec& spec) {
 
 }  // namespace
 
-Study study_estimators(Backend& backend, const NetworkSpec& spec, std::span<const float> params,
-                       const DataSet& data, const StudyOptions& options) {
-  require_stochastic(spec);
+Study study_estimators(const Model& model, const DataSet& data, const StudyOptions& options) {
+  require_stochastic(model.spec());
   require(options.draws >= kGroups, fmt::format("draws = {}: at least {} are needed for a "
                                                 "standard error",
                                                 options.draws, kGroups));
   require(options.reference_particles.value_or(8) >= 8,
           "the reference must have at least 8 particles");
-  return Studier(backend, spec, params, data, options).run();
+  return Studier(model, data, options).run();
 }
 
-std::vector<NormAtC> norm_against_c(Backend& backend, const NetworkSpec& spec,
-                                    std::span<const float> params, const DataSet& data,
+std::vector<NormAtC> norm_against_c(const Model& model, const DataSet& data,
                                     const StudyOptions& options, std::span<const double> cM) {
-  require_stochastic(spec);
+  require_stochastic(model.spec());
   require(options.draws >= 2, "a standard error needs at least 2 draws");
-  const ParamSlot slot = weight_matrices(spec).front();
+  const ParamSlot slot = weight_matrices(model.layout()).front();
   TrainOptions train = seeded(options.train, Purpose::draws);
   train.estimator = Estimator::G5;
   std::vector<NormAtC> norms;
   for (const double value : cM) {
     train.c = value / double(train.particles);
-    GradientDraws draws(backend, spec, train, data, params);
+    GradientDraws draws(model, train, data);
     double sum = 0, squares = 0;
     for (std::int64_t r = 0; r < options.draws; ++r) {
       const std::vector<float> g = draws.next();

@@ -19,9 +19,8 @@
 #include <string>
 #include <vector>
 
-#include "host/backend/backend.hpp"
 #include "host/data/dataset.hpp"
-#include "host/model/network.hpp"
+#include "host/model/model.hpp"
 #include "host/train/train_options.hpp"
 
 namespace sfnn {
@@ -81,8 +80,7 @@ struct Study {
 };
 
 // Throws ConfigError where there is nothing to estimate or too little to estimate it from.
-Study study_estimators(Backend&, const NetworkSpec&, std::span<const float> params, const DataSet&,
-                       const StudyOptions&);
+Study study_estimators(const Model&, const DataSet&, const StudyOptions&);
 
 // The paper's Figure 1, left: the norm of one draw of G5 for the first hidden layer's weights,
 // averaged over mini-batches (one a draw), for each c. As c leaves the mean alone, the shortest
@@ -91,8 +89,7 @@ struct NormAtC {
   double cM = 0;
   double norm = 0, error = 0;  // mean and its standard error
 };
-std::vector<NormAtC> norm_against_c(Backend&, const NetworkSpec&, std::span<const float> params,
-                                    const DataSet&, const StudyOptions&,
+std::vector<NormAtC> norm_against_c(const Model&, const DataSet&, const StudyOptions&,
                                     std::span<const double> cM);
 
 }  // namespace sfnn

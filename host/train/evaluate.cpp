@@ -81,11 +81,8 @@ class RunningCriterion {
 
 // What the tiles of an evaluation share, and what is done with each.
 struct Evaluator {
-  Backend& backend;
-  const NetworkSpec& spec;
-  const float* params;
-  const Examples& examples;
-  const StagedData& data;
+  const Model& model;
+  const EvaluationData& data;
   std::int64_t M;
   bool predict;
 
@@ -93,22 +90,24 @@ struct Evaluator {
   Evaluation summarize(const std::vector<Sums>& parts) const;
 
  private:
+  const NetworkSpec& spec() const { return model.spec(); }
   void add_prediction(const Tile& tile, const std::vector<float>& mean_sum, Sums& sums) const;
 };
 
 void Evaluator::add(Tile tile, Lane& lane, Sums& sums) const {
+  Backend& backend = model.backend();
   RunningCriterion criterion(tile.N);
-  data.gather(backend, tile, {}, lane.pass);
+  data.staged().gather(tile, {}, model.x_mean(), lane.pass);
   if (predict) backend.fill_zero(lane.mean.data(), lane.mean.bytes());
   for (std::int64_t m = 0; m < M; m += kParticleChunk) {
     tile.first_particle = m;
     tile.M = std::min(kParticleChunk, M - m);
-    lane.pass.forward(tile, params);
+    lane.pass.forward(tile, model.params());
     const Range range(backend, "weigh");
-    lane.pass.log_prob(params);
+    lane.pass.log_prob(model.params());
     if (predict) {
-      backend.accumulate_mean_output(lane.pass.output(params),
-                                     {lane.mean.floats(), tile.N, spec.D_out});
+      backend.accumulate_mean_output(lane.pass.output(model.params()),
+                                     {lane.mean.floats(), tile.N, spec().D_out});
     }
     const std::span log_w(lane.log_w.data(), tile.rows());
     download(backend, lane.pass.log_w(), log_w);
@@ -116,7 +115,7 @@ void Evaluator::add(Tile tile, Lane& lane, Sums& sums) const {
   }
   for (std::int64_t n = 0; n < tile.N; ++n) sums.ess += criterion.effective_particles(n);
   if (predict) {
-    const std::span mean(lane.mean_host.data(), tile.N * spec.D_out);
+    const std::span mean(lane.mean_host.data(), tile.N * spec().D_out);
     download(backend, lane.mean.floats(), mean);
     add_prediction(tile, lane.mean_host, sums);
   }
@@ -124,22 +123,28 @@ void Evaluator::add(Tile tile, Lane& lane, Sums& sums) const {
 
 void Evaluator::add_prediction(const Tile& tile, const std::vector<float>& mean_sum,
                                Sums& sums) const {
+  const Columns& y = data.examples().y;
+  const std::int64_t D_out = spec().D_out;
   for (std::int64_t n = 0; n < tile.N; ++n) {
-    const float* mean = mean_sum.data() + n * spec.D_out;
-    if (spec.output == Output::softmax) {
-      const auto best = std::max_element(mean, mean + spec.D_out) - mean;
-      sums.errors += best != std::int64_t(examples.y.at(tile.first + n, 0));
-    } else {
-      for (std::int64_t i = 0; i < spec.D_out; ++i) {
-        sums.mean_sse +=
-            std::pow(double(mean[i]) / double(M) - examples.y.at(tile.first + n, i), 2);
-      }
+    const float* mean = mean_sum.data() + n * D_out;
+    switch (spec().output) {
+      case Output::softmax:
+        sums.errors +=
+            std::max_element(mean, mean + D_out) - mean != std::int64_t(y.at(tile.first + n, 0));
+        break;
+      case Output::gaussian:
+        for (std::int64_t i = 0; i < D_out; ++i)
+          sums.mean_sse += std::pow(double(mean[i]) / double(M) - y.at(tile.first + n, i), 2);
+        break;
+      case Output::bernoulli:
+        break;
     }
   }
 }
 
 Evaluation Evaluator::summarize(const std::vector<Sums>& parts) const {
-  Evaluation result{.examples = examples.count, .particles = M, .curve = std::vector<double>(M)};
+  const std::int64_t examples = data.examples().count;
+  Evaluation result{.examples = examples, .particles = M, .curve = std::vector<double>(M)};
   double ess = 0, errors = 0, mean_sse = 0;
   for (const Sums& sums : parts) {
     for (std::int64_t k = 0; k < M; ++k) result.curve[k] += sums.curve[k];
@@ -147,83 +152,111 @@ Evaluation Evaluator::summarize(const std::vector<Sums>& parts) const {
     errors += sums.errors;
     mean_sse += sums.mean_sse;
   }
-  const auto count = double(examples.count);
+  const auto count = double(examples);
   for (double& value : result.curve) value /= count;
   result.nll = -result.curve.back();
   result.effective_particles = ess / count;
-  if (spec.output == Output::softmax && predict) result.error = errors / count;
-  if (spec.output == Output::gaussian) {
-    result.criterion_sse = 2 * result.nll - double(spec.D_out) * kLogTwoPi;
-    if (predict) result.mean_sse = mean_sse / count;
+  switch (spec().output) {
+    case Output::softmax:
+      if (predict) result.error = errors / count;
+      break;
+    case Output::gaussian:
+      result.criterion_sse = 2 * result.nll - double(spec().D_out) * kLogTwoPi;
+      if (predict) result.mean_sse = mean_sse / count;
+      break;
+    case Output::bernoulli:
+      break;
   }
   return result;
 }
 
+std::int64_t particles_of(const NetworkSpec& spec, std::int64_t asked) {
+  if (asked < 1) throw ConfigError("eval.particles must be at least 1");
+  return spec.samples() ? asked : 1;
+}
+
+std::int64_t evaluation_tile(const Model& model, const Examples& examples, std::int64_t particles) {
+  if (examples.count == 0) throw ConfigError("there are no examples to evaluate on");
+  const Backend& backend = model.backend();
+  return backend
+      .choose_tiling(
+          {.batch = examples.count,
+           .M = std::min(particles_of(model.spec(), particles), kParticleChunk),
+           .row_floats = Pass::row_floats(model.spec()),
+           .parameters = model.layout().size,
+           .example_bytes = StagedData::pass_bytes(examples) + StagedData::window_bytes(examples),
+           .other_bytes = StagedData::bytes(backend, examples, /*height=*/1)})
+      .tile;
+}
+
+// Figures of the mean prediction: the share of wrong classes, the SSE of the mean.
+bool has_prediction_figures(Output output) {
+  switch (output) {
+    case Output::softmax:
+    case Output::gaussian:
+      return true;
+    case Output::bernoulli:
+      return false;
+  }
+  return false;
+}
+
 }  // namespace
 
-Evaluation evaluate(Backend& backend, const NetworkSpec& spec, const float* params,
-                    const Examples& examples, std::span<const float> x_mean,
+EvaluationData::EvaluationData(const Model& model, const Examples& examples, std::int64_t particles)
+    : examples_(examples),
+      staged_(model.backend(), examples, evaluation_tile(model, examples, particles)) {}
+
+Evaluation evaluate(const Model& model, const Examples& examples, const EvaluateOptions& options) {
+  return evaluate(model, EvaluationData(model, examples, options.particles), options);
+}
+
+Evaluation evaluate(const Model& model, const EvaluationData& data,
                     const EvaluateOptions& options) {
+  Backend& backend = model.backend();
   const Range range(backend, "evaluate");
-  if (examples.count == 0) throw ConfigError("there are no examples to evaluate on");
-  if (options.particles < 1) throw ConfigError("eval.particles must be at least 1");
-  const std::int64_t M = spec.samples() ? options.particles : 1;
-  const std::int64_t chunk = std::min(M, kParticleChunk);
-  const StepShape shape{
-      .batch = examples.count,
-      .M = chunk,
-      .row_floats = Pass::row_floats(spec),
-      .parameters = ParamLayout(spec).size,
-      .example_bytes = StagedData::pass_bytes(examples) + StagedData::window_bytes(examples),
-      .other_bytes = StagedData::bytes(backend, examples, /*height=*/1)};
-  const std::int64_t tile_size = backend.choose_tiling(shape).tile;
-  const std::int64_t tiles = (examples.count + tile_size - 1) / tile_size;
+  const std::int64_t M = particles_of(model.spec(), options.particles);
+  const std::int64_t count = data.examples().count, tile_size = data.tile();
+  const std::int64_t tiles = (count + tile_size - 1) / tile_size;
   const std::int64_t parts = std::min(tiles, kParts);
-  const bool predict = options.predict && spec.output != Output::bernoulli;
-  const StagedData data(backend, examples, x_mean, tile_size);
+  const bool predict = options.predict && has_prediction_figures(model.spec().output);
   std::vector<std::unique_ptr<Lane>> lanes;
   for (std::int64_t lane = 0; lane < std::min<std::int64_t>(backend.lanes(), parts); ++lane) {
-    lanes.push_back(std::make_unique<Lane>(backend, spec,
+    lanes.push_back(std::make_unique<Lane>(backend, model.spec(),
                                            PassOptions{.seed = options.seed, .backward = false},
-                                           tile_size, chunk, predict));
+                                           tile_size, std::min(M, kParticleChunk), predict));
   }
-  const Evaluator evaluator{.backend = backend,
-                            .spec = spec,
-                            .params = params,
-                            .examples = examples,
-                            .data = data,
-                            .M = M,
-                            .predict = predict};
+  const Evaluator evaluator{.model = model, .data = data, .M = M, .predict = predict};
   std::vector<Sums> sums(parts);
   backend.set_clock({.step = kEvaluationStep});
   backend.for_each(parts, [&](std::int64_t p, int lane) {
     sums[p].curve.resize(M);
     for (std::int64_t t = tiles * p / parts; t < tiles * (p + 1) / parts; ++t) {
       const std::int64_t first = t * tile_size;
-      const Tile tile{.first = first, .N = std::min(tile_size, examples.count - first)};
-      evaluator.add(tile, *lanes[lane], sums[p]);
+      evaluator.add({.first = first, .N = std::min(tile_size, count - first)}, *lanes[lane],
+                    sums[p]);
     }
   });
   return evaluator.summarize(sums);
 }
 
-std::vector<float> sample_outputs(Backend& backend, const NetworkSpec& spec, const float* params,
-                                  const Examples& examples, std::span<const float> x_mean,
+std::vector<float> sample_outputs(const Model& model, const Examples& examples,
                                   std::span<const std::int32_t> rows, std::int64_t M,
                                   std::uint64_t seed) {
-  const StagedData data(backend, examples, x_mean, /*height=*/1);
+  Backend& backend = model.backend();
+  const NetworkSpec& spec = model.spec();
+  const StagedData data(backend, examples, /*height=*/1);
   Pass pass(backend, spec, {.seed = seed, .backward = false}, 1, spec.samples() ? M : 1);
   backend.set_clock({.step = kEvaluationStep});
-  const ParamLayout layout(spec);
   std::vector<float> c(spec.D_out), o;
-  download(backend, layout.c.in(params).data, c);
+  download(backend, model.layout().c.in(model.params()).data, c);
   std::vector<float> outputs;
   for (std::int32_t row : rows) {
     const Tile tile{.first = row, .N = 1, .M = spec.samples() ? M : 1};
-    data.gather(backend, tile, {}, pass);
-    pass.forward(tile, params);
+    data.gather(tile, {}, model.x_mean(), pass);
+    pass.forward(tile, model.params());
     o.resize(tile.rows() * spec.D_out);
-    download(backend, pass.output(params).o.data, o);
+    download(backend, pass.output(model.params()).o.data, o);
     for (std::int64_t m = 0; m < M; ++m) {
       // A deterministic network repeats its one answer.
       const float* particle = o.data() + (m % tile.M) * spec.D_out;

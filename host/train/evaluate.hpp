@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "host/backend/backend.hpp"
 #include "host/data/dataset.hpp"
-#include "host/model/network.hpp"
+#include "host/model/model.hpp"
+#include "host/train/staged_data.hpp"
 
 namespace sfnn {
 
@@ -32,14 +32,26 @@ struct Evaluation {
   std::optional<double> mean_sse;       // Gaussian: mean SSE of the mean prediction
 };
 
-// params: in the backend's memory. x_mean: what training took off the inputs.
-Evaluation evaluate(Backend&, const NetworkSpec&, const float* params, const Examples&,
-                    std::span<const float> x_mean, const EvaluateOptions&);
+// Examples that are evaluated again and again, staged once for a model's shape.
+class EvaluationData {
+ public:
+  // The examples must outlive it. Throws ConfigError if there are none.
+  EvaluationData(const Model&, const Examples&, std::int64_t particles);
+
+  const Examples& examples() const { return examples_; }
+  const StagedData& staged() const { return staged_; }
+  std::int64_t tile() const { return staged_.height(); }  // examples per pass
+
+ private:
+  const Examples& examples_;
+  StagedData staged_;
+};
+
+Evaluation evaluate(const Model&, const Examples&, const EvaluateOptions&);
+Evaluation evaluate(const Model&, const EvaluationData&, const EvaluateOptions&);
 
 // E[y|h^m] for M draws of the hidden units of each listed example: [rows, M, D_out].
-std::vector<float> sample_outputs(Backend&, const NetworkSpec&, const float* params,
-                                  const Examples&, std::span<const float> x_mean,
-                                  std::span<const std::int32_t> rows, std::int64_t M,
-                                  std::uint64_t seed);
+std::vector<float> sample_outputs(const Model&, const Examples&, std::span<const std::int32_t> rows,
+                                  std::int64_t M, std::uint64_t seed);
 
 }  // namespace sfnn

@@ -24,15 +24,14 @@ HiddenBits all_states(const NetworkSpec& spec, std::int64_t states) {
 }
 
 // log_w += log P(h|x) of one example's states. Units of p = 1/2 would add the same to all of them.
-void add_log_prior(Backend& backend, const NetworkSpec& spec, std::span<const float> params,
-                   const HiddenBits& bits, const Pass& pass, std::vector<float>& log_w) {
-  const ParamLayout layout(spec);
-  for (std::int64_t l = 0; l < spec.depth(); ++l) {
-    if (!spec.hidden[l].trains_s()) continue;
+void add_log_prior(const Model& model, const HiddenBits& bits, const Pass& pass,
+                   std::vector<float>& log_w) {
+  for (std::int64_t l = 0; l < model.spec().depth(); ++l) {
+    if (!model.spec().hidden[l].trains_s()) continue;
     const ConstMatrix a_s = pass.a_s(l);
-    std::vector<float> a(a_s.size());
-    download(backend, a_s.data, a);
-    const float* b = params.data() + layout.hidden[l].b_s.offset;
+    std::vector<float> a(a_s.size()), b(a_s.cols);
+    download(model.backend(), a_s.data, a);
+    download(model.backend(), model.layout().hidden[l].b_s.in(model.params()).data, b);
     for (std::size_t state = 0; state < log_w.size(); ++state) {
       const std::size_t row = a_s.rows == 1 ? 0 : state;
       double log_p = 0;
@@ -53,8 +52,9 @@ std::int64_t stochastic_units(const NetworkSpec& spec) {
   return units;
 }
 
-std::vector<float> exact_gradient(Backend& backend, const NetworkSpec& spec, const DataSet& data,
-                                  std::span<const float> params) {
+std::vector<float> exact_gradient(const Model& model, const DataSet& data) {
+  Backend& backend = model.backend();
+  const NetworkSpec& spec = model.spec();
   const std::int64_t units = stochastic_units(spec);
   if (units > kMaxEnumeratedUnits) {
     throw ConfigError(fmt::format("{} stochastic units are too many to enumerate: at most {}",
@@ -62,25 +62,24 @@ std::vector<float> exact_gradient(Backend& backend, const NetworkSpec& spec, con
   }
   const std::int64_t states = std::int64_t(1) << units;
   const HiddenBits bits = all_states(spec, states);
-  const StagedData staged(backend, data.train, data.x_mean, /*height=*/1);
+  const StagedData staged(backend, data.train, /*height=*/1);
   Pass pass(backend, spec, {.estimator = Estimator::G4}, /*max_examples=*/1, states);
-  const Buffer d_params(backend, params.size_bytes()), part(backend, params.size_bytes());
+  const Buffer part(backend, sizeof(float) * model.layout().size);
   const Buffer C_hat(backend, sizeof(float)), ess(backend, sizeof(float));
-  backend.upload(std::as_bytes(params), d_params.data());
   backend.set_clock({.step = 0});
   std::vector<float> log_w(states);
   for (std::int64_t n = 0; n < staged.count(); ++n) {
     const Tile tile{.first = n, .N = 1, .M = states};
-    staged.gather(backend, tile, {}, pass);
-    pass.forward(tile, d_params.floats(), bits);
-    pass.log_prob(d_params.floats());
+    staged.gather(tile, {}, model.x_mean(), pass);
+    pass.forward(tile, model.params(), bits);
+    pass.log_prob(model.params());
     download(backend, pass.log_w(), log_w);
-    add_log_prior(backend, spec, params, bits, pass, log_w);
+    add_log_prior(model, bits, pass, log_w);
     backend.upload(std::as_bytes(std::span(log_w)), reinterpret_cast<std::byte*>(pass.log_w()));
     pass.weigh(C_hat.floats(), ess.floats());
-    pass.backward(d_params.floats(), nullptr, C_hat.floats(), part.floats());
+    pass.backward(model.params(), nullptr, C_hat.floats(), part.floats());
   }
-  std::vector<float> gradient(params.size());
+  std::vector<float> gradient(model.layout().size);
   download(backend, part.floats(), gradient);
   for (float& g : gradient) g /= float(staged.count());
   return gradient;

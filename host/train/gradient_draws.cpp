@@ -17,36 +17,34 @@ std::vector<float> downloaded(Backend& backend, const Matrix& from) {
   return to;
 }
 
-TrainOptions with_weights_held(TrainOptions options) {
-  options.epochs = kBaselineWarmup;  // enough for restore() below: an epoch has a step at least
-  options.warmup_epochs = 0;
-  options.learning_rate = 0;
-  options.momentum = 0;
-  return options;
+TrainPlan plan_draws(const Model& model, TrainOptions options, const DataSet& data) {
+  options.warmup_epochs = 0;  // whatever the epochs are, this fits
+  return plan_training(model.backend(), model.spec(), options, data);
 }
 
 }  // namespace
 
-DataSet fixed_batch(Backend& backend, const NetworkSpec& spec, const TrainOptions& options,
-                    const DataSet& data, std::int64_t count) {
+DataSet fixed_batch(const Model& model, const TrainOptions& options, const DataSet& data,
+                    std::int64_t count) {
+  Backend& backend = model.backend();
   if (count < 1 || count > data.train.count) {
     throw ConfigError(
         fmt::format("a batch of {}: there are {} training examples", count, data.train.count));
   }
-  StagedData staged(backend, data.train, data.x_mean, /*height=*/count);
-  Pass pass(backend, spec, {.backward = false}, count, /*M=*/1);
+  StagedData staged(backend, data.train, /*height=*/count);
+  Pass pass(backend, model.spec(), {.backward = false}, count, /*M=*/1);
   const Buffer order(backend, data.train.count * sizeof(std::int32_t));
   auto* rows = reinterpret_cast<std::int32_t*>(order.data());
   backend.shuffle({options.seed, /*step=*/0, kSitePermutation}, data.train.count, rows);
   backend.set_clock({.step = 0});
   staged.reorder(rows);
   staged.begin_step(0);
-  staged.gather(backend, {.N = count},
+  staged.gather({.N = count},
                 {.binarize = data.binarize_train,
                  .noise = float(options.noise),
                  .data_seed = options.data_seed,
                  .seed = options.seed},
-                pass);
+                model.x_mean(), pass);
   staged.end_step();
   const Matrix x = pass.x(count), y = pass.y(count);
   DataSet batch;
@@ -60,20 +58,31 @@ DataSet fixed_batch(Backend& backend, const NetworkSpec& spec, const TrainOption
   return batch;
 }
 
-GradientDraws::GradientDraws(Backend& backend, const NetworkSpec& spec, TrainOptions options,
-                             const DataSet& data, std::span<const float> params)
-    : trainer_(backend, spec, with_weights_held(options), data) {
-  TrainerState state = trainer_.state();
-  state.params.assign(params.begin(), params.end());
-  const bool warm = info(options.estimator).has_baseline;
-  if (!warm) state.step = kBaselineWarmup;  // the others begin where G1 has got to
-  trainer_.restore(state);
-  while (trainer_.step() < kBaselineWarmup) trainer_.train_step();
+GradientDraws::GradientDraws(const Model& model, const TrainOptions& options, const DataSet& data)
+    : model_(model),
+      batches_(model.backend(), data.train, options.batch, options.seed),
+      gradient_(model, options, plan_draws(model, options, data), data) {
+  // The other estimators begin where G1 has got to.
+  if (!info(options.estimator).has_baseline) step_ = kBaselineWarmup;
+  while (step_ < kBaselineWarmup) draw();
+}
+
+void GradientDraws::draw() {
+  batches_.run_step(step_, /*learning_rate=*/0, [&](std::int64_t N) {
+    gradient_.enqueue(batches_, N);
+    gradient_.move_baseline(gradient_.parts(N), N);
+  });
+  ++step_;
 }
 
 std::vector<float> GradientDraws::next() {
-  trainer_.train_step();
-  return trainer_.state().velocity;
+  draw();
+  const std::int64_t N = batches_.examples_of(step_ - 1);
+  std::vector<float> gradient = gradient_.download_sum(N);
+  gradient.resize(model_.layout().size);
+  const float scale = 1 / float(N);
+  for (float& value : gradient) value *= scale;
+  return gradient;
 }
 
 }  // namespace sfnn

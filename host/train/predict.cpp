@@ -53,15 +53,16 @@ Examples inputs_only(const NetworkSpec& spec, Columns x, std::int64_t count) {
           .y = {.values = std::vector<std::uint8_t>(count * y_cols), .cols = y_cols}};
 }
 
-std::vector<float> mean_outputs(Backend& backend, const NetworkSpec& spec, const float* params,
-                                const Examples& examples, std::span<const float> x_mean,
+std::vector<float> mean_outputs(const Model& model, const Examples& examples,
                                 const PredictOptions& options) {
   if (options.particles < 1) throw ConfigError("eval.particles must be at least 1");
+  Backend& backend = model.backend();
+  const NetworkSpec& spec = model.spec();
   const std::int64_t M = spec.samples() ? options.particles : 1,
                      chunk = std::min(M, kParticleChunk);
   const std::int64_t tile_size = std::max<std::int64_t>(1, kRows / chunk);
   const std::int64_t tiles = (examples.count + tile_size - 1) / tile_size;
-  const StagedData data(backend, examples, x_mean, tile_size);
+  const StagedData data(backend, examples, tile_size);
   std::vector<std::unique_ptr<Lane>> lanes;
   for (std::int64_t lane = 0; lane < std::min<std::int64_t>(backend.lanes(), tiles); ++lane)
     lanes.push_back(std::make_unique<Lane>(backend, spec, options.seed, tile_size, chunk));
@@ -71,13 +72,14 @@ std::vector<float> mean_outputs(Backend& backend, const NetworkSpec& spec, const
     auto& [pass, sum] = *lanes[lane];
     Tile tile{.first = t * tile_size};
     tile.N = std::min(tile_size, examples.count - tile.first);
-    data.gather(backend, tile, {}, pass);
+    data.gather(tile, {}, model.x_mean(), pass);
     backend.fill_zero(sum.data(), sum.bytes());
     for (std::int64_t m = 0; m < M; m += chunk) {
       tile.first_particle = m;
       tile.M = std::min(chunk, M - m);
-      pass.forward(tile, params);
-      backend.accumulate_mean_output(pass.output(params), {sum.floats(), tile.N, spec.D_out});
+      pass.forward(tile, model.params());
+      backend.accumulate_mean_output(pass.output(model.params()),
+                                     {sum.floats(), tile.N, spec.D_out});
     }
     const auto mean = std::span(means).subspan(tile.first * spec.D_out, tile.N * spec.D_out);
     download(backend, sum.floats(), mean);

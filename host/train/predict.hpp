@@ -5,9 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "host/backend/backend.hpp"
 #include "host/data/dataset.hpp"
-#include "host/model/network.hpp"
+#include "host/model/model.hpp"
 
 namespace sfnn {
 
@@ -21,8 +20,7 @@ struct PredictOptions {
 };
 
 // mean_m E[y|h^m]: probabilities of classes or pixels, or means. [count, D_out]
-std::vector<float> mean_outputs(Backend&, const NetworkSpec&, const float* params, const Examples&,
-                                std::span<const float> x_mean, const PredictOptions&);
+std::vector<float> mean_outputs(const Model&, const Examples&, const PredictOptions&);
 
 // Turns E[y|h] of M draws, [count, M, D_out] as sample_outputs gives it, into draws of y itself:
 // bits, classes ([count, M, 1]), or values with unit-variance noise.

@@ -22,15 +22,13 @@ DataColumns shape_of(const Columns& columns, std::int64_t rows) {
 
 }  // namespace
 
-StagedData::StagedData(Backend& backend, const Examples& examples, std::span<const float> mean,
-                       std::int64_t height)
-    : count_(examples.count),
+StagedData::StagedData(Backend& backend, const Examples& examples, std::int64_t height)
+    : backend_(backend),
+      count_(examples.count),
       height_(height),
-      mean_(backend, mean.size_bytes()),
       x_(shape_of(examples.x, examples.count)),
       y_(shape_of(examples.y, examples.count)),
       feed_(backend.make_feed(rows_of(examples), height)) {
-  backend.upload(std::as_bytes(mean), mean_.data());
   if (feed_) return;
   x_.data = backend.stage(bytes_of(examples.x), x_copy_);
   y_.data = backend.stage(bytes_of(examples.y), y_copy_);
@@ -69,13 +67,13 @@ void StagedData::end_step() {
   in_step_ = false;
 }
 
-void StagedData::gather(Backend& backend, const Tile& tile, const Randomness& random,
+void StagedData::gather(const Tile& tile, const Randomness& random, const float* x_mean,
                         Pass& pass) const {
-  const Range range(backend, "gather");
+  const Range range(backend_, "gather");
   GatherArgs x{.data = x_, .order = order_, .tile = tile};
   x.binarize = random.binarize;
   x.binarize_draw = {random.data_seed, kSiteBinarizeInput};
-  x.mean = mean_.floats();
+  x.mean = x_mean;
   x.noise = random.noise;
   x.noise_draw = {random.seed, kSiteInputNoise};
   x.out = pass.x(tile.N);
@@ -90,8 +88,8 @@ void StagedData::gather(Backend& backend, const Tile& tile, const Randomness& ra
     y.data.data = window.y;
   }
   if (feed_) x.place = y.place = tile.first % height_;
-  backend.gather(x);
-  backend.gather(y);
+  backend_.gather(x);
+  backend_.gather(y);
   if (opens) feed_->close();
 }
 

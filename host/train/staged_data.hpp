@@ -6,7 +6,6 @@
 #pragma once
 
 #include <memory>
-#include <span>
 
 #include "host/backend/backend.hpp"
 #include "host/data/dataset.hpp"
@@ -16,9 +15,8 @@ namespace sfnn {
 
 class StagedData {
  public:
-  // `examples` must outlive this: on the CPU they are read where they are. mean: taken off x; may
-  // be empty.
-  StagedData(Backend&, const Examples& examples, std::span<const float> mean, std::int64_t height);
+  // `examples` must outlive this: on the CPU they are read where they are.
+  StagedData(Backend&, const Examples& examples, std::int64_t height);
   // What it will take of the backend's memory.
   static std::size_t bytes(const Backend&, const Examples&, std::int64_t height);
   // What an example takes in a pass, and in the windows of a data set that streams.
@@ -33,6 +31,7 @@ class StagedData {
   };
 
   std::int64_t count() const { return count_; }
+  std::int64_t height() const { return height_; }
 
   // Steps see the examples in this order from here on. [count], in the backend's memory.
   void reorder(const std::int32_t* order);
@@ -41,12 +40,14 @@ class StagedData {
   int begin_step(std::int64_t step_of_epoch);
   void end_step();
 
-  void gather(Backend&, const Tile&, const Randomness&, Pass&) const;
+  // x_mean: taken off x; in the backend's memory, null: nothing is.
+  void gather(const Tile&, const Randomness&, const float* x_mean, Pass&) const;
 
  private:
+  Backend& backend_;
   std::int64_t count_, height_;
   const std::int32_t* order_ = nullptr;
-  Buffer x_copy_, y_copy_, mean_;
+  Buffer x_copy_, y_copy_;
   DataColumns x_, y_;
   std::unique_ptr<RowFeed> feed_;  // null: all of it is there
   bool in_step_ = false;

@@ -5,6 +5,9 @@
 #include <string>
 
 #include "host/base/error.hpp"
+#include "host/train/batch_gradient.hpp"
+#include "host/train/batches.hpp"
+#include "host/train/optimizer.hpp"
 #include "host/train/staged_data.hpp"
 #include "kernels/philox.hpp"
 
@@ -54,12 +57,9 @@ TrainPlan plan_training(Backend& backend, const NetworkSpec& spec, const TrainOp
   plan.tiling = tiling_of(backend, plan, spec, data.train, options.tiling);
   plan.lanes = int(std::min<std::int64_t>(backend.lanes(), plan.tiling.parts));
 
-  const PartLayout part(spec, options.estimator);
-  plan.workspace_bytes =
-      plan.lanes * Pass::bytes(backend, spec, plan.pass, plan.tiling.tile, plan.M) +
-      sizeof(float) * (2 * part.gradient_size + part.baseline_size +
-                       plan.tiling.parts * part.size() + 2 * plan.batch) +
-      sizeof(std::int32_t) * count;
+  const std::size_t arrays = 1 + Optimizer::state_names().size();  // the parameters are one
+  plan.workspace_bytes = sizeof(float) * arrays * ParamLayout(spec).size +
+                         BatchGradient::bytes(backend, spec, plan) + Batches::bytes(data.train);
   return plan;
 }
 

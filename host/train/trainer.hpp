@@ -1,36 +1,39 @@
-// The thin loop: batches of a data set, tiles of a batch, a pass over each, the sum of their
-// gradients, a step.
+// The thin loop: batches of a data set, the gradient of each, the optimiser's step.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "host/backend/backend.hpp"
 #include "host/data/dataset.hpp"
-#include "host/model/network.hpp"
-#include "host/train/pass.hpp"
-#include "host/train/staged_data.hpp"
+#include "host/model/model.hpp"
+#include "host/train/batch_gradient.hpp"
+#include "host/train/batches.hpp"
+#include "host/train/optimizer.hpp"
 #include "host/train/train_options.hpp"
 #include "host/train/train_plan.hpp"
+#include "host/train/train_state.hpp"
 
 namespace sfnn {
 
-// Everything that a run carries from one step to the next.
-struct TrainerState {
-  std::int64_t step = 0;  // steps done
-  std::vector<float> params, velocity;
-  std::vector<float> baseline;        // G1's averages
-  double C_hat_sum = 0, ess_sum = 0;  // over the examples seen since the epoch began
-};
+// A network with fresh weights, drawn by the options' seed, for inputs as the data set has them.
+Model fresh_model(Backend&, const NetworkSpec&, const TrainOptions&, const DataSet&);
 
 class Trainer {
  public:
-  // Starts from fresh weights. The data must outlive the trainer.
-  Trainer(Backend&, const NetworkSpec&, const TrainOptions&, const DataSet&);
+  // Trains these weights, of which it becomes the owner, by a plan of the same options and data. The
+  // plan is made before the model: it counts the memory that is free. The data must outlive the
+  // trainer.
+  Trainer(const TrainPlan&, Model, const TrainOptions&, const DataSet&);
+  // The same from fresh weights.
+  Trainer(Backend& backend, const NetworkSpec& spec, const TrainOptions& options,
+          const DataSet& data)
+      : Trainer(Start(backend, spec, options, data), options, data) {}
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
 
   void train_step();
 
@@ -47,36 +50,45 @@ class Trainer {
 
   // What is NaN or infinite, by step and tensor, in words; nothing while all is well. Waits for the
   // device. Looks at C_hat, which a bad weight spoils in the next step (unless it only saturates a
-  // unit), and at the weights only if `thorough` or to name them once C_hat has gone bad.
-  std::optional<std::string> not_finite(bool thorough = false);
+  // unit), and names what else has gone bad once C_hat has.
+  std::optional<std::string> not_finite();
+  // The same of a state that has been downloaded: every array in it is looked at.
+  std::optional<std::string> not_finite(const TrainState&);
 
-  const float* params() const { return params_.floats(); }  // in the backend's memory
-  TrainerState state();
-  void restore(const TrainerState&);        // throws DataError where sizes differ
-  void set_params(std::span<const float>);  // other weights to start from
+  const Model& model() const { return model_; }
+  // The step, the sums of the epoch, and every array; the rest is the run's to fill in.
+  TrainState state();
+  void restore(const TrainState&);  // throws DataError if sizes or names differ
+  void set_params(std::span<const float> params) { model_.set_params(params); }
 
   const Tiling& tiling() const { return plan_.tiling; }
   std::int64_t particles() const { return plan_.M; }
-  std::size_t workspace_bytes() const;  // what the plan said
+  std::size_t workspace_bytes() const;  // as planned
 
  private:
-  void begin_epoch();
-  void enqueue_step(std::int64_t N);
-  void train_tile(const Tile&, int lane, float* part);
-  std::string name_not_finite(bool C_hat_is_finite, std::span<const float> params);
+  struct Start {  // members are made in this order
+    Start(Backend& backend, const NetworkSpec& spec, const TrainOptions& options,
+          const DataSet& data)
+        : plan(plan_training(backend, spec, options, data)),
+          model(fresh_model(backend, spec, options, data)) {}
+    TrainPlan plan;
+    Model model;
+  };
+  Trainer(Start start, const TrainOptions& options, const DataSet& data)
+      : Trainer(start.plan, std::move(start.model), options, data) {}
 
-  Backend& backend_;
-  TrainOptions options_;
+  void enqueue_step(std::int64_t N);
+  std::array<double, 2> download_sums();
+  std::string name_not_finite(const TrainState&, bool C_hat_is_finite);
+
+  Model model_;
   TrainPlan plan_;
-  ParamLayout param_layout_;
-  PartLayout part_layout_;
-  StagedData data_;
-  StagedData::Randomness randomness_;
-  std::vector<std::unique_ptr<Pass>> passes_;  // one a lane
-  std::unique_ptr<StepRunner> runner_;
-  Buffer params_, velocity_, baseline_, parts_, C_hat_, ess_, sums_, order_;
+  Batches batches_;
+  BatchGradient gradient_;
+  Optimizer optimizer_;
+  Buffer sums_;  // of C_hat and effective particles over the epoch's examples
   std::int64_t step_ = 0;
-  // The last after which not_finite() found nothing: in C_hat, and in the weights.
+  // The last step after which nothing was found to be bad: in C_hat, and in the weights.
   std::int64_t sound_step_ = 0, sound_weights_step_ = 0;
 };
 

@@ -81,8 +81,8 @@ TEST_F(Program, SameSeedSameWeightsForAnyNumberOfThreads) {
   ASSERT_EQ(run("train " + small_ + "--set train.epochs=2 --out a --threads 2").code, 0);
   ASSERT_EQ(run("train " + small_ + "--set train.epochs=2 --out b --threads 1").code, 0);
   ASSERT_EQ(run("train " + small_ + "--set train.epochs=2 --set seed=2 --out c").code, 0);
-  EXPECT_EQ(newest("a").params, newest("b").params);
-  EXPECT_NE(newest("a").params, newest("c").params);
+  EXPECT_EQ(newest("a").params(), newest("b").params());
+  EXPECT_NE(newest("a").params(), newest("c").params());
 }
 
 TEST_F(Program, EveryNetworkOfThePaperTrains) {
@@ -187,14 +187,14 @@ TEST_F(Program, TheDemoTouchesNothingButItsOwnFiles) {
 
 TEST_F(Program, ARunIsNeverOverwritten) {
   ASSERT_EQ(run("train " + small_ + "--set train.epochs=1 --out here").code, 0);
-  const auto before = newest("here").params;
+  const auto before = newest("here").params();
   const Result same = run("train " + small_ + "--set train.epochs=1 --out here");
   EXPECT_EQ(same.code, 2);
   EXPECT_NE(same.out.find("--resume"), std::string::npos) << same.out;
   const Result other = run("train " + small_ + "--set train.epochs=2 --out here --resume");
   EXPECT_EQ(other.code, 2);
   EXPECT_NE(other.out.find("train.epochs"), std::string::npos) << other.out;
-  EXPECT_EQ(newest("here").params, before);
+  EXPECT_EQ(newest("here").params(), before);
 }
 
 TEST_F(Program, DryRunPrintsThePlanAndLeavesNothing) {

@@ -36,15 +36,13 @@ int main() {
     const sfnn::TrainOptions options{.epochs = 40, .learning_rate = 0.3};
     sfnn::Trainer trainer(*backend, network, options, data);
     while (trainer.step() < trainer.total_steps()) trainer.train_step();
-    sfnn::save_checkpoint("network.safetensors",
-                          sfnn::checkpoint_of(trainer, network, options, data));
+    sfnn::save_checkpoint("network.safetensors", sfnn::checkpoint_of(trainer, options, data));
 
     const sfnn::Checkpoint saved = sfnn::load_checkpoint("network.safetensors");
-    const sfnn::Buffer params = sfnn::to_backend(*backend, saved.params);
-    const double nll =
-        sfnn::evaluate(*backend, saved.network, params.floats(), data.test, saved.x_mean, {}).nll;
+    const sfnn::Model model(*backend, saved.network(), saved.params(), saved.x_mean);
+    const double nll = sfnn::evaluate(model, data.test, {}).nll;
     std::printf("%s: test NLL %.3f, without hidden randomness %.3f\n",
-                sfnn::to_string(saved.network).c_str(), nll, kHalf * std::log(2.0));
+                sfnn::to_string(saved.network()).c_str(), nll, kHalf * std::log(2.0));
     try {
       sfnn::make_data_set({.output = sfnn::Output::softmax, .D_in = 1, .D_out = 2},
                           {std::vector<float>{0}, std::vector<float>{2}});

@@ -24,7 +24,7 @@ TEST_F(CudaProgram, TrainsAsOnTheCpu) {
   const Result gpu = run(std::string("train --device cuda --out gpu ") + kTiny);
   ASSERT_EQ(gpu.code, 0) << gpu.out;
   ASSERT_EQ(run(std::string("train --device cpu --out cpu ") + kTiny).code, 0);
-  const auto a = newest("gpu").params, b = newest("cpu").params;
+  const auto a = newest("gpu").params(), b = newest("cpu").params();
   ASSERT_EQ(a.size(), b.size());
   for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-4) << i;
   EXPECT_THAT(run("devices").out, HasSubstr("cuda:0   PTX simulator"));

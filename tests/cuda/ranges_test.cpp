@@ -75,10 +75,9 @@ TEST(Ranges, OfAnEvaluation) {
   const auto backend = make_test_backend("cuda_fp32");
   const DataSet data = small_data(2, 5, 3, Output::bernoulli);
   const auto host = initial_params(spec(), 1, 1.0);
-  Buffer params(*backend, host.size() * sizeof(float));
-  backend->upload(std::as_bytes(std::span(host)), params.data());
+  const Model model(*backend, spec(), host);
   seen.clear();
-  evaluate(*backend, spec(), params.floats(), data.test, {}, {.particles = 3});
+  evaluate(model, data.test, {.particles = 3});
   EXPECT_EQ(seen, "evaluate(gather forward(layer 1 layer 2 layer 3 output) weigh)");
 }
 

@@ -68,7 +68,7 @@ TEST_F(RowFeedTest, AStreamedRunIsAResidentOneBitForBit) {
       return trainer.state();
     };
     gpusim::clear_calls();
-    const TrainerState resident = train();
+    const TrainState resident = train();
     EXPECT_TRUE(gpusim::calls().uploads.empty());
     leave_free(*backend, kTooSmall);
     for (const StreamOrder order :
@@ -76,11 +76,11 @@ TEST_F(RowFeedTest, AStreamedRunIsAResidentOneBitForBit) {
       SCOPED_TRACE(testing::Message() << "graph " << graph << ", order " << int(order));
       gpusim::set_stream_order(order);
       gpusim::clear_calls();
-      const TrainerState streamed = train();
+      const TrainState streamed = train();
       EXPECT_GT(gpusim::calls().uploads.size(), 25u);
-      EXPECT_EQ(streamed.params, resident.params);
-      EXPECT_EQ(streamed.velocity, resident.velocity);
-      EXPECT_EQ(streamed.C_hat_sum, resident.C_hat_sum);
+      EXPECT_EQ(streamed.P().params, resident.P().params);
+      EXPECT_EQ(streamed.P().optimizer, resident.P().optimizer);
+      EXPECT_EQ(streamed.c_hat_sum, resident.c_hat_sum);
     }
     gpusim::set_stream_order(StreamOrder::kAtOnce);
     gpusim::set_device_memory(kWholeDevice);
@@ -133,7 +133,7 @@ TEST_F(RowFeedTest, AStepNeitherWaitsNorAllocates) {
 TEST_F(RowFeedTest, ResumingInTheMiddleOfAnEpochFindsItsRows) {
   const auto backend = make_test_backend("cuda_fp32", true);
   leave_free(*backend, kTooSmall);
-  TrainerState half, whole;
+  TrainState half, whole;
   {
     Trainer trainer(*backend, spec(), options_, data_);
     for (int step = 0; step < 9; ++step) trainer.train_step();
@@ -144,7 +144,7 @@ TEST_F(RowFeedTest, ResumingInTheMiddleOfAnEpochFindsItsRows) {
   Trainer resumed(*backend, spec(), options_, data_);
   resumed.restore(half);
   while (resumed.step() < 14) resumed.train_step();
-  EXPECT_EQ(resumed.state().params, whole.params);
+  EXPECT_EQ(resumed.state().P().params, whole.P().params);
 }
 
 // The order comes from the reader's stream, and may not be there yet when the feed is told of it.
@@ -187,14 +187,11 @@ TEST_F(RowFeedTest, ThrustsTemporariesAreKeptForTheNextCall) {
 TEST_F(RowFeedTest, AStreamedEvaluationIsAResidentOne) {
   const auto backend = make_test_backend("cuda_fp32");
   const auto host = initial_params(spec(), 3, 2.0);
-  Buffer params(*backend, host.size() * sizeof(float));
-  backend->upload(std::as_bytes(std::span(host)), params.data());
-  const auto run = [&] {
-    return evaluate(*backend, spec(), params.floats(), data_.train, {}, {.particles = 3}).curve;
-  };
+  const Model model(*backend, spec(), host);
+  const auto run = [&] { return evaluate(model, data_.train, {.particles = 3}).curve; };
   const auto samples = [&] {
     const std::int32_t rows[] = {7, 3, 200};
-    return sample_outputs(*backend, spec(), params.floats(), data_.train, {}, rows, 2, 1);
+    return sample_outputs(model, data_.train, rows, 2, 1);
   };
   const auto curve = run();
   const auto drawn = samples();

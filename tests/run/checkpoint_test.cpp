@@ -28,29 +28,38 @@ Checkpoint example() {
   apply_setting(checkpoint.config, "net.hidden=3s,2s+2d,2n+3d");
   apply_setting(checkpoint.config, "train.estimator=G1");
   apply_setting(checkpoint.config, "train.learning_rate=0.30000000000000004");
-  checkpoint.network = {
+  NetworkState& P = checkpoint.state.P();
+  P.spec = {
       .D_in = 5, .hidden = checkpoint.config.net.hidden, .D_out = 4, .output = Output::gaussian};
-  const ParamLayout layout(checkpoint.network);
-  checkpoint.params = initial_params(checkpoint.network, 1);
-  checkpoint.velocity.resize(layout.size);
+  const ParamLayout layout(P.spec);
+  P.params = initial_params(P.spec, 1);
+  P.optimizer = {{"velocity", std::vector<float>(layout.size)}};
   for (const ParamSlot& slot : layout.slots()) {
     for (std::int64_t i = 0; i < slot.size(); ++i)
-      checkpoint.velocity[slot.offset + i] = 1.0f / float(3 + slot.offset + i);
+      P.array("velocity")[slot.offset + i] = 1.0f / float(3 + slot.offset + i);
   }
-  for (std::int64_t i = 0; i < PartLayout(checkpoint.network, Estimator::G1).baseline_size; ++i)
-    checkpoint.baseline.push_back(0.1f * float(i));
+  for (std::int64_t i = 0; i < PartLayout(P.spec, Estimator::G1).baseline_size; ++i)
+    P.baseline.push_back(0.1f * float(i));
   checkpoint.x_mean = {0.1f, -0.0f, 1e-45f, 3e38f, 1};
   checkpoint.x_bytes = Bytes::bits;
-  checkpoint.state = {.epoch = 3,
-                      .step = 1801,
-                      .seconds = 0.1 + 0.2,
-                      .best_valid_nll = std::nextafter(56.7, 57),
-                      .best_epoch = 2,
-                      .c_hat_sum = -1.0 / 3,
-                      .effective_particles_sum = 1e-300};
+  checkpoint.state.epoch = 3;
+  checkpoint.state.step = 1801;
+  checkpoint.state.seconds = 0.1 + 0.2;
+  checkpoint.state.best_valid_nll = std::nextafter(56.7, 57);
+  checkpoint.state.best_epoch = 2;
+  checkpoint.state.c_hat_sum = -1.0 / 3;
+  checkpoint.state.effective_particles_sum = 1e-300;
   checkpoint.tiling = {.tile = 10, .parts = 2};
   return checkpoint;
 }
+
+// Every array of a checkpoint.
+using Array = std::vector<float>& (*)(Checkpoint&);
+constexpr Array kArrays[] = {
+    [](Checkpoint& c) -> std::vector<float>& { return c.state.P().params; },
+    [](Checkpoint& c) -> std::vector<float>& { return c.state.P().array("velocity"); },
+    [](Checkpoint& c) -> std::vector<float>& { return c.state.P().baseline; },
+    [](Checkpoint& c) -> std::vector<float>& { return c.x_mean; }};
 
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() &&
@@ -58,10 +67,7 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
 }
 
 void expect_same(const Checkpoint& a, const Checkpoint& b) {
-  EXPECT_EQ(a.network, b.network);
-  EXPECT_TRUE(same_bits(a.params, b.params));
-  EXPECT_TRUE(same_bits(a.velocity, b.velocity));
-  EXPECT_TRUE(same_bits(a.baseline, b.baseline));
+  EXPECT_TRUE(same_bits(a.params(), b.params()));
   EXPECT_TRUE(same_bits(a.x_mean, b.x_mean));
   EXPECT_EQ(a.x_bytes, b.x_bytes);
   EXPECT_EQ(a.state, b.state);
@@ -103,10 +109,31 @@ TEST(Checkpoint, RoundTripKeepsEveryBit) {
 TEST(Checkpoint, OptionalPartsMayBeAbsent) {
   Checkpoint checkpoint = example();
   apply_setting(checkpoint.config, "train.estimator=G3");
-  checkpoint.baseline.clear();
+  checkpoint.state.P().baseline.clear();
   checkpoint.x_mean.clear();
   checkpoint.state.best_valid_nll.reset();
   expect_same(from_tensor_file(to_tensor_file(checkpoint), ""), checkpoint);
+}
+
+TEST(Checkpoint, HoldsNetworksByName) {
+  Checkpoint checkpoint = example();
+  NetworkState& R = checkpoint.state.networks["R"];
+  R.spec = {.D_in = 9, .hidden = {{.n_d = 4}}, .D_out = 3, .output = Output::bernoulli};
+  R.params = initial_params(R.spec, 2);
+  R.optimizer = {{"velocity", initial_params(R.spec, 3)}};
+  const TensorFile file = to_tensor_file(checkpoint);
+  EXPECT_NE(file.find("R:layer1.W_d"), nullptr);
+  EXPECT_NE(file.find("R:velocity/V"), nullptr);
+  expect_same(from_tensor_file(file, ""), checkpoint);
+}
+
+TEST(Checkpoint, ANetworkWithoutTensorsOrWithAnOddNameIsRefused) {
+  const nlohmann::ordered_json network = {
+      {"D_in", 1}, {"hidden", {"2s"}}, {"D_out", 1}, {"output", "bernoulli"}};
+  EXPECT_THAT(error_with("/other_networks", {{"R", network}}),
+              HasSubstr("'R:layer1.W_s' is missing"));
+  for (const char* name : {"", "P", "a/b", "a:b", "../R"})
+    EXPECT_THAT(error_with("/other_networks", {{name, network}}), HasSubstr("name is not one"));
 }
 
 TEST(Checkpoint, KeysOfAnOlderStateArePassedOver) {
@@ -119,9 +146,11 @@ TEST(Checkpoint, InputOfWidthZeroAndNoHiddenLayers) {
   for (const auto* hidden : {"3s", ""}) {
     checkpoint.config.net.hidden.clear();
     if (*hidden) checkpoint.config.net.hidden = {parse_layer(hidden)};
-    checkpoint.network = {
+    NetworkState& P = checkpoint.state.P();
+    P.spec = {
         .D_in = 0, .hidden = checkpoint.config.net.hidden, .D_out = 4, .output = Output::bernoulli};
-    checkpoint.params = checkpoint.velocity = initial_params(checkpoint.network, 1);
+    P.params = initial_params(P.spec, 1);
+    P.optimizer = {{"velocity", P.params}};
     expect_same(from_tensor_file(to_tensor_file(checkpoint), ""), checkpoint);
   }
 }
@@ -157,10 +186,9 @@ TEST(Checkpoint, DamageAnywhereInTheFileIsRecognised) {
 
 TEST(Checkpoint, NumbersThatAreNotFiniteAreNeitherSavedNorLoaded) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-  for (auto member :
-       {&Checkpoint::params, &Checkpoint::velocity, &Checkpoint::baseline, &Checkpoint::x_mean}) {
+  for (const auto& array : kArrays) {
     Checkpoint checkpoint = example();
-    (checkpoint.*member)[1] = kNan;
+    array(checkpoint)[1] = kNan;
     EXPECT_THROW(to_tensor_file(checkpoint), Error);
   }
   Checkpoint checkpoint = example();
@@ -172,10 +200,9 @@ TEST(Checkpoint, NumbersThatAreNotFiniteAreNeitherSavedNorLoaded) {
 }
 
 TEST(Checkpoint, ArraysThatDoNotFitAreNotSaved) {
-  for (auto member :
-       {&Checkpoint::params, &Checkpoint::velocity, &Checkpoint::baseline, &Checkpoint::x_mean}) {
+  for (const auto& array : kArrays) {
     Checkpoint checkpoint = example();
-    (checkpoint.*member).push_back(0);
+    array(checkpoint).push_back(0);
     EXPECT_THROW(to_tensor_file(checkpoint), ShapeError);
   }
 }

@@ -76,7 +76,7 @@ TEST_F(Program, AStoppedSearchGoesOnAfterTheRatesItHasTried) {
 
   ASSERT_EQ(run("train " + small_ + kOptions + "--search-lr 0.001:0.1 --out whole").code, 0);
   EXPECT_EQ(read_metrics(directory_ / "whole/search.jsonl"), after);
-  EXPECT_EQ(newest("whole").params, newest("here").params);
+  EXPECT_EQ(newest("whole").params(), newest("here").params());
 }
 
 // Whatever ends a search, the directory knows what it was.

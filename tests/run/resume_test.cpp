@@ -46,9 +46,9 @@ TEST_F(Resume, AStoppedRunResumesBitForBit) {
       << "the run ended before it could be stopped";
   const Result resumed = run("train " + options + "--out halves --resume");
   ASSERT_EQ(resumed.code, 0) << resumed.out;
-  EXPECT_EQ(newest("halves").params, newest("whole").params);
-  EXPECT_EQ(newest("halves").velocity, newest("whole").velocity);
-  EXPECT_EQ(newest("halves").baseline, newest("whole").baseline);
+  EXPECT_EQ(newest("halves").params(), newest("whole").params());
+  EXPECT_EQ(newest("halves").state.P().optimizer, newest("whole").state.P().optimizer);
+  EXPECT_EQ(newest("halves").state.P().baseline, newest("whole").state.P().baseline);
   const auto a = read_metrics(directory_ / "whole/metrics.jsonl"),
              b = read_metrics(directory_ / "halves/metrics.jsonl");
   ASSERT_EQ(a.size(), b.size());
@@ -126,11 +126,11 @@ TEST_F(Resume, ABadLineOfMetricsIsPassedOver) {
 TEST_F(Resume, ResumeNeedsNothingButTheDirectory) {
   const std::string options = small_ + "--set train.epochs=3 ";
   ASSERT_EQ(run("train " + options + "--out here").code, 0);
-  const auto params = newest("here").params;
+  const auto params = newest("here").params();
   fs::remove(directory_ / "here/checkpoints" / step_files("here").back());
   const Result resumed = run("train --resume --out here");
   ASSERT_EQ(resumed.code, 0) << resumed.out;
-  EXPECT_EQ(newest("here").params, params);
+  EXPECT_EQ(newest("here").params(), params);
   const Result nowhere = run("train --resume");
   EXPECT_EQ(nowhere.code, 2);
   EXPECT_NE(nowhere.out.find("--out"), std::string::npos);

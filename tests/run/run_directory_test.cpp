@@ -27,8 +27,10 @@ class RunDirectoryTest : public testing::Test {
   static Checkpoint at_step(std::int64_t step) {
     Checkpoint checkpoint;
     checkpoint.config.net.hidden = {parse_layer("2s")};
-    checkpoint.network = {.D_in = 1, .hidden = checkpoint.config.net.hidden, .D_out = 1};
-    checkpoint.params = checkpoint.velocity = initial_params(checkpoint.network, 1);
+    NetworkState& P = checkpoint.state.P();
+    P.spec = {.D_in = 1, .hidden = checkpoint.config.net.hidden, .D_out = 1};
+    P.params = initial_params(P.spec, 1);
+    P.optimizer = {{"velocity", P.params}};
     checkpoint.tiling = {.tile = 1, .parts = 1};
     checkpoint.state.step = step;
     return checkpoint;

@@ -52,14 +52,14 @@ TEST_F(Trust, SavesWithinAnEpochAndKeepsAsManyAsAsked) {
 // Killed after the first epoch's line was written and before its checkpoint was.
 TEST_F(Trust, ARunWithoutACheckpointStartsItsMetricsAnew) {
   ASSERT_EQ(run("train " + small_ + "--set train.epochs=2 --out here").code, 0);
-  const auto params = newest("here").params;
+  const auto params = newest("here").params();
   const fs::path metrics = directory_ / "here/metrics.jsonl";
   rewrite_metrics(metrics, {read_metrics(metrics).front()});
   fs::remove(directory_ / "here/checkpoints/latest");
   for (const std::string& name : step_files("here"))
     fs::remove(directory_ / "here/checkpoints" / name);
   ASSERT_EQ(run("train --resume --out here").code, 0);
-  EXPECT_EQ(newest("here").params, params);
+  EXPECT_EQ(newest("here").params(), params);
   EXPECT_EQ(read_metrics(metrics).size(), 2u);
 }
 
@@ -147,14 +147,14 @@ TEST_F(Trust, ACheckpointBeyondTheRunIsNamed) {
 
 TEST_F(Trust, ADamagedCheckpointIsNamedEvenToTheQuiet) {
   ASSERT_EQ(run("train " + small_ + "--set train.epochs=2 --out here").code, 0);
-  const auto params = newest("here").params;
+  const auto params = newest("here").params();
   const std::string damaged = step_files("here").back();
   fs::resize_file(directory_ / "here/checkpoints" / damaged, 1000);
   const Result resumed = run("train --resume --quiet --out here");
   EXPECT_EQ(resumed.code, 0) << resumed.out;
   EXPECT_THAT(resumed.out, testing::HasSubstr(damaged + ": not a sound safetensors file"));
   EXPECT_THAT(resumed.out, testing::HasSubstr("passed over for the checkpoint before it"));
-  EXPECT_EQ(newest("here").params, params);
+  EXPECT_EQ(newest("here").params(), params);
 }
 
 // Killed as its last checkpoint was written: with it, resuming has nothing left to do.
@@ -183,12 +183,12 @@ TEST_F(Trust, AFullDiskStopsTheRunAndHarmsNothing) {
     EXPECT_EQ(full.code, 1) << full.out;
     EXPECT_NE(full.out.find("File too large"), std::string::npos) << full.out;
     EXPECT_NE(full.out.find("--resume --out here"), std::string::npos) << full.out;
-    EXPECT_EQ(newest("here").params, before.params);
+    EXPECT_EQ(newest("here").params(), before.params());
     for (const auto& entry : fs::recursive_directory_iterator(directory_ / "here"))
       EXPECT_NE(entry.path().extension(), ".tmp") << entry.path();
   }
   ASSERT_EQ(run("train --resume --out here").code, 0);
-  EXPECT_EQ(newest("here").params, whole.params);
+  EXPECT_EQ(newest("here").params(), whole.params());
 }
 
 // Exit code 3 says that the state is saved, so a state that cannot be is a failure.
@@ -218,7 +218,7 @@ TEST_F(Trust, OnSaveErrorContinueTrainsOn) {
     EXPECT_EQ(done.code, 0) << done.out;
     EXPECT_NE(done.out.find("training goes on without it"), std::string::npos) << done.out;
     EXPECT_TRUE(fs::exists(in_the_way));
-    EXPECT_EQ(newest("here").params, newest("whole").params);
+    EXPECT_EQ(newest("here").params(), newest("whole").params());
     // A best that could not be written is none.
     EXPECT_EQ(newest("here").state.best_valid_nll.has_value(),
               fs::is_regular_file(directory_ / "here/checkpoints/best.safetensors"));
@@ -239,7 +239,7 @@ TEST_F(Trust, ARunThatCouldNeverSaveBeginsAgain) {
   EXPECT_EQ(read_metrics(directory_ / "here/metrics.jsonl").size(), 3u);
   const Result resumed = run("train --resume --out here");
   EXPECT_EQ(resumed.code, 0) << resumed.out;
-  EXPECT_EQ(newest("here").params, newest("whole").params);
+  EXPECT_EQ(newest("here").params(), newest("whole").params());
   EXPECT_FALSE(read_metrics(directory_ / "here/metrics.jsonl").back().contains(kNeverSaved));
 }
 
@@ -272,7 +272,7 @@ TEST_F(Trust, AReadOnlyDirectoryIsNamed) {
       << result.out;
   for (const char* closed : {"here", "here/checkpoints"})
     fs::permissions(directory_ / closed, fs::perms(0755));
-  EXPECT_EQ(newest("here").params, before.params);
+  EXPECT_EQ(newest("here").params(), before.params());
 }
 
 TEST_F(Trust, ADirectoryThatCannotBeReadIsNamed) {

@@ -67,21 +67,22 @@ std::vector<Vector> baseline_of(const Case& c, const std::vector<float>& average
 
 }  // namespace
 
-StepCheck check_step(const Case& c, Trainer& trainer, const TrainerState& before) {
-  const Vector params = to_double(before.params), velocity = to_double(before.velocity);
+StepCheck check_step(const Case& c, Trainer& trainer, const TrainState& before) {
+  const Vector params = to_double(before.P().params),
+               velocity = to_double(before.P().optimizer[0].values);
   ReferenceBatch batch = batch_of(c, trainer, before.step);
   batch.bits = reference_draws(c.spec, params, batch, c.options.seed, std::uint32_t(before.step));
   const ReferenceResult result = reference_pass(c.spec, params, batch,
                                                 {.id = c.options.estimator,
                                                  .c = c.options.c_or_default(batch.M),
-                                                 .L_bar = baseline_of(c, before.baseline)});
+                                                 .L_bar = baseline_of(c, before.P().baseline)});
   if (has_tie(c, batch, result, before.step)) return {.tie = true};
 
   double log_w_scale = 1;  // w_bar's relative error is log_w's absolute one
   for (double value : result.log_w) log_w_scale = std::max(log_w_scale, std::abs(value));
   const double terms = gradient_terms(c.spec, batch), N = double(batch.N);
   const double rate = trainer.learning_rate(before.step);
-  const TrainerState after = trainer.state();
+  const TrainState after = trainer.state();
   for (const ParamSlot& slot : ParamLayout(c.spec).slots()) {
     const double scale = (slot.name.starts_with("layer") ? c.options.hidden_rate : 1) / N;
     for (std::int64_t e = slot.offset; e < slot.offset + slot.size(); ++e) {
@@ -91,12 +92,12 @@ StepCheck check_step(const Case& c, Trainer& trainer, const TrainerState& before
           scale * float_tolerance(terms, result.gradient_magnitude[e] * log_w_scale) +
           float_tolerance(1, std::abs(velocity[e]));
       const double p_tolerance = rate * v_tolerance + float_tolerance(1, std::abs(params[e]));
-      const bool close = std::abs(after.velocity[e] - v) <= v_tolerance &&
-                         std::abs(after.params[e] - p) <= p_tolerance;
+      const bool close = std::abs(after.P().optimizer[0].values[e] - v) <= v_tolerance &&
+                         std::abs(after.P().params[e] - p) <= p_tolerance;
       if (!close) {
         return {.error = fmt::format("{}[{}] is {} with velocity {}, and should be {} with {}",
-                                     slot.name, e - slot.offset, after.params[e], after.velocity[e],
-                                     p, v)};
+                                     slot.name, e - slot.offset, after.P().params[e],
+                                     after.P().optimizer[0].values[e], p, v)};
       }
     }
   }

@@ -22,6 +22,6 @@ struct StepCheck {
 };
 
 // `trainer` has made the step that follows `before`.
-StepCheck check_step(const Case&, Trainer& trainer, const TrainerState& before);
+StepCheck check_step(const Case&, Trainer& trainer, const TrainState& before);
 
 }  // namespace sfnn::soak

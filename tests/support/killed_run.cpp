@@ -163,13 +163,13 @@ std::vector<std::string> differences(const RunOutcome& a, const RunOutcome& b) {
   const auto compare = [&](bool same, const char* piece) {
     if (!same) found.emplace_back(piece);
   };
-  compare(same_bits(a.newest.params, b.newest.params), "weights");
-  compare(same_bits(a.newest.velocity, b.newest.velocity), "momentum");
-  compare(same_bits(a.newest.baseline, b.newest.baseline), "G1's averages");
+  compare(same_bits(a.newest.params(), b.newest.params()), "weights");
+  compare(a.newest.state.P().optimizer == b.newest.state.P().optimizer, "momentum");
+  compare(same_bits(a.newest.state.P().baseline, b.newest.state.P().baseline), "G1's averages");
   compare(a.newest.state == b.newest.state, "state");
   compare(a.best.has_value() == b.best.has_value() &&
               (!a.best ||
-               (same_bits(a.best->params, b.best->params) && a.best->state == b.best->state)),
+               (same_bits(a.best->params(), b.best->params()) && a.best->state == b.best->state)),
           "best");
   compare(a.metrics == b.metrics, "metrics");
   return found;

@@ -36,6 +36,7 @@ struct Small {
     }
     return result;
   }
+  Model model() const { return {*backend, spec, weights, data.x_mean}; }
   StudyOptions options(std::int64_t M, std::int64_t draws) const {
     return {.train = {.seed = 5, .particles = M, .batch = data.train.count}, .draws = draws};
   }
@@ -86,14 +87,14 @@ TEST(ExactGradient, IsTheDerivativeOfTheLogLikelihood) {
         network(2, {"2n+2d", "2s"}, 2, Output::bernoulli),
         network(0, {"2s", "2d", "1s"}, 2, Output::bernoulli)}) {
     const Small small{spec};
-    expect_close(exact_gradient(*small.backend, spec, small.data, small.weights),
-                 derivative_of_C(small), 3e-6, to_string(spec));
+    expect_close(exact_gradient(small.model(), small.data), derivative_of_C(small), 3e-6,
+                 to_string(spec));
   }
 }
 
 TEST(ExactGradient, RefusesWhatIsTooLarge) {
   const Small small{network(2, {"10s", "3s"}, 2, Output::bernoulli)};
-  EXPECT_THROW(exact_gradient(*small.backend, small.spec, small.data, small.weights), ConfigError);
+  EXPECT_THROW(exact_gradient(small.model(), small.data), ConfigError);
 }
 
 // The figures of all five estimators, each against its own enumerated mean and covariance and the
@@ -102,8 +103,7 @@ TEST(EstimatorStudy, FiguresAreThoseOfTheEnumeratedDistribution) {
   constexpr std::int64_t M = 2, kDraws = 4000;
   const Small small = two_layers();
   const Vector truth = derivative_of_C(small);
-  const Study study = study_estimators(*small.backend, small.spec, small.weights, small.data,
-                                       small.options(M, kDraws));
+  const Study study = study_estimators(small.model(), small.data, small.options(M, kDraws));
   EXPECT_EQ(study.reference.particles, 0);  // enumerated
   ASSERT_EQ(study.estimators.size(), 5u);
   const ParamLayout layout(small.spec);
@@ -147,8 +147,8 @@ const GradientFigures& figures_of(const Study& study, Estimator id, std::size_t 
 // closer to C than the bound with Q fixed; its baseline leaves less variance than none would.
 TEST(EstimatorStudy, WhatThePaperSaysOfTheEstimators) {
   const Small small = two_layers();
-  const Study study = study_estimators(*small.backend, small.spec, small.weights, small.data,
-                                       small.options(/*M=*/2, /*draws=*/4000));
+  const Study study =
+      study_estimators(small.model(), small.data, small.options(/*M=*/2, /*draws=*/4000));
   const double no_baseline = [&] {
     const Vector v =
         enumerate_gradient(small.spec, small.params, small.batch(2), {.id = Estimator::G1})
@@ -173,8 +173,8 @@ TEST(EstimatorStudy, WhatThePaperSaysOfTheEstimators) {
 // What the output's weights get does not depend on the estimator, draw by draw.
 TEST(EstimatorStudy, EstimatorsAgreeOnTheOutputsWeights) {
   const Small small = two_layers();
-  const Study study = study_estimators(*small.backend, small.spec, small.weights, small.data,
-                                       small.options(/*M=*/5, /*draws=*/20));
+  const Study study =
+      study_estimators(small.model(), small.data, small.options(/*M=*/5, /*draws=*/20));
   for (const EstimatorFigures& figures : study.estimators) {
     const GradientFigures &V = figures.weights.back(), &first = study.estimators[0].weights.back();
     EXPECT_NEAR(V.cosine, first.cosine, 1e-5);
@@ -187,11 +187,9 @@ TEST(EstimatorStudy, EstimatorsAgreeOnTheOutputsWeights) {
 TEST(EstimatorStudy, ManyParticlesReplaceEnumeration) {
   const Small small = two_layers();
   StudyOptions options = small.options(/*M=*/4, /*draws=*/500);
-  const Study exact =
-      study_estimators(*small.backend, small.spec, small.weights, small.data, options);
+  const Study exact = study_estimators(small.model(), small.data, options);
   options.reference_particles = 4000;
-  const Study estimated =
-      study_estimators(*small.backend, small.spec, small.weights, small.data, options);
+  const Study estimated = study_estimators(small.model(), small.data, options);
   EXPECT_EQ(estimated.reference.particles, 4000);
   ASSERT_EQ(estimated.reference.quarter_bias.size(), 3u);
   const auto bound = [](const SquaredLength& l) { return std::max(0.0, l.value) + 2 * l.error; };
@@ -206,8 +204,7 @@ TEST(EstimatorStudy, ManyParticlesReplaceEnumeration) {
     }
   }
   options.reference_particles = 8;  // far too few, and it shows
-  const Study poor =
-      study_estimators(*small.backend, small.spec, small.weights, small.data, options);
+  const Study poor = study_estimators(small.model(), small.data, options);
   EXPECT_GT(bound(poor.reference.quarter_bias[0]), 0.3);
 }
 
@@ -229,8 +226,7 @@ TEST(EstimatorStudy, SaturatedUnitsLeaveNothingToCompareWith) {
   StudyOptions options = small.options(/*M=*/4, /*draws=*/10);
   for (const bool enumerated : {true, false}) {
     if (!enumerated) options.reference_particles = 8;
-    const Study study =
-        study_estimators(*small.backend, small.spec, small.weights, small.data, options);
+    const Study study = study_estimators(small.model(), small.data, options);
     EXPECT_EQ(
         study.reference.gradient,
         (std::vector{ReferenceGradient::zero, ReferenceGradient::zero, ReferenceGradient::found}));
@@ -253,8 +249,7 @@ TEST(EstimatorStudy, AReferenceLostInItsNoiseIsSaidToBe) {
   options.train.batch = 1;
   int found = 0, lost = 0;
   for (options.train.seed = 0; options.train.seed < 60; ++options.train.seed) {
-    const Study study =
-        study_estimators(*small.backend, small.spec, small.weights, small.data, options);
+    const Study study = study_estimators(small.model(), small.data, options);
     for (std::size_t s = 0; s < study.reference.gradient.size(); ++s) {
       const bool is_found = study.reference.gradient[s] == ReferenceGradient::found;
       ++(is_found ? found : lost);
@@ -269,8 +264,8 @@ TEST(EstimatorStudy, AReferenceLostInItsNoiseIsSaidToBe) {
 
 TEST(EstimatorStudy, OneParticleLeavesG1ToG3) {
   const Small small = two_layers();
-  const Study study = study_estimators(*small.backend, small.spec, small.weights, small.data,
-                                       small.options(/*M=*/1, /*draws=*/10));
+  const Study study =
+      study_estimators(small.model(), small.data, small.options(/*M=*/1, /*draws=*/10));
   ASSERT_EQ(study.estimators.size(), 3u);
   EXPECT_EQ(study.estimators[2].estimator, Estimator::G3);
 }
@@ -285,7 +280,7 @@ TEST(EstimatorStudy, SameSeedSameFiguresAndProgressEndsAtOne) {
   };
   const auto run = [&] {
     share = 0;
-    return study_estimators(*small.backend, small.spec, small.weights, small.data, options);
+    return study_estimators(small.model(), small.data, options);
   };
   const Study first = run(), second = run();
   EXPECT_DOUBLE_EQ(share, 1);
@@ -297,7 +292,7 @@ TEST(EstimatorStudy, SameSeedSameFiguresAndProgressEndsAtOne) {
 TEST(EstimatorStudy, RefusesWhatCannotBeStudied) {
   const Small small = two_layers(), noise{network(2, {"2n+2d"}, 2, Output::bernoulli)};
   const auto study = [](const Small& s, const StudyOptions& options) {
-    return study_estimators(*s.backend, s.spec, s.weights, s.data, options);
+    return study_estimators(s.model(), s.data, options);
   };
   EXPECT_THROW(study(noise, noise.options(2, 20)), ConfigError);
   EXPECT_THROW(study(small, small.options(2, 9)), ConfigError);
@@ -315,8 +310,8 @@ TEST(EstimatorStudy, TheBatchIsDrawnOnce) {
   std::vector<float> grey(40 * 3, 0.5f);
   small.data.train.x.values = grey;
   small.data.binarize_train = true;
-  const DataSet batch = fixed_batch(*small.backend, small.spec,
-                                    {.seed = 1, .data_seed = 2, .noise = 0.25}, small.data, 30);
+  const DataSet batch =
+      fixed_batch(small.model(), {.seed = 1, .data_seed = 2, .noise = 0.25}, small.data, 30);
   EXPECT_EQ(batch.train.count, 30);
   EXPECT_FALSE(batch.binarize_train);
   double ones = 0, deviation = 0;
@@ -348,7 +343,8 @@ TEST(GradientDraws, G1sBaselineIsWarm) {
   options.estimator = Estimator::G1;
   for (int seed = 0; seed < kSeeds; ++seed) {
     options.seed = std::uint64_t(seed);
-    GradientDraws draws(*small.backend, small.spec, options, small.data, small.weights);
+    const Model model = small.model();
+    GradientDraws draws(model, options, small.data);
     const std::vector<float> g = draws.next();
     warm_square += sum_over(slot, to_double(g), square) / kSeeds;
   }
@@ -360,8 +356,8 @@ TEST(NormAgainstC, IsTheExpectedNormOfOneDraw) {
   const Small small(network(3, {"3s", "2s"}, 2, Output::bernoulli), /*N=*/1);
   const ParamSlot slot = ParamLayout(small.spec).hidden[0].W_s;
   const std::vector<double> cM{0, 1, 3};
-  const std::vector<NormAtC> norms = norm_against_c(*small.backend, small.spec, small.weights,
-                                                    small.data, small.options(2, 4000), cM);
+  const std::vector<NormAtC> norms =
+      norm_against_c(small.model(), small.data, small.options(2, 4000), cM);
   ASSERT_EQ(norms.size(), 3u);
   for (std::size_t i = 0; i < cM.size(); ++i) {
     double expected = 0;

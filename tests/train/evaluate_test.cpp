@@ -22,11 +22,9 @@ struct Fixture {
         backend(make_backend({.device = "cpu", .plain = plain, .threads = threads})),
         params(random_params(spec, 4, 0.7)),
         examples(small_examples(count, spec.D_in, spec.D_out, spec.output, 5)),
-        d_params(upload(*backend, std::vector<float>(params.begin(), params.end()))) {}
+        model(*backend, spec, std::vector<float>(params.begin(), params.end())) {}
 
-  Evaluation run(std::int64_t M) {
-    return evaluate(*backend, spec, d_params.floats(), examples, {}, {.particles = M, .seed = 8});
-  }
+  Evaluation run(std::int64_t M) { return evaluate(model, examples, {.particles = M, .seed = 8}); }
   ReferenceResult reference(std::int64_t M) const {
     ReferenceBatch batch{.N = examples.count, .M = M};
     const auto to_vector = [](const Columns& c) {
@@ -42,7 +40,7 @@ struct Fixture {
   std::unique_ptr<Backend> backend;
   Vector params;
   Examples examples;
-  Buffer d_params;
+  Model model;
 };
 
 class EvaluateOutputs : public testing::TestWithParam<Output> {};
@@ -148,8 +146,7 @@ TEST(Evaluate, NoExamplesOrNoParticlesIsRefused) {
 TEST(SampleOutputs, AreTheParticlesMeans) {
   Fixture f(network(6, {"9s"}, 4, Output::bernoulli));
   const std::vector<std::int32_t> rows{2, 5};
-  const auto outputs =
-      sample_outputs(*f.backend, f.spec, f.d_params.floats(), f.examples, {}, rows, 3, 8);
+  const auto outputs = sample_outputs(f.model, f.examples, rows, 3, 8);
   const ReferenceResult expected = f.reference(3);
   ASSERT_EQ(outputs.size(), 2u * 3 * 4);
   for (std::size_t r = 0; r < rows.size(); ++r) {

@@ -28,16 +28,10 @@ struct Fixture {
         inputs(inputs_only(spec, small_examples(count, spec.D_in, spec.D_out, spec.output, 5).x,
                            count)) {}
 
-  const float* on_device() {
-    d_params = upload(*backend, params);
-    return d_params.floats();
-  }
-  std::vector<float> means(std::int64_t M) {
-    return mean_outputs(*backend, spec, on_device(), inputs, x_mean, {M, 8});
-  }
+  Model model() const { return {*backend, spec, params, x_mean}; }
+  std::vector<float> means(std::int64_t M) { return mean_outputs(model(), inputs, {M, 8}); }
   std::vector<LayerActivity> activity() {
-    return hidden_activity(*backend, spec, on_device(), inputs, x_mean,
-                           {.examples = inputs.count, .particles = 5, .seed = 8});
+    return hidden_activity(model(), inputs, {.examples = inputs.count, .particles = 5, .seed = 8});
   }
   std::span<float> slot(const ParamSlot& s) {
     return std::span(params).subspan(s.offset, s.size());
@@ -47,7 +41,6 @@ struct Fixture {
   std::unique_ptr<Backend> backend;
   std::vector<float> params, x_mean;
   Examples inputs;
-  Buffer d_params;
 };
 
 class PredictOutputs : public testing::TestWithParam<Output> {};
@@ -59,8 +52,7 @@ TEST_P(PredictOutputs, TheMeanIsThatOfTheSamples) {
   const std::vector<float> actual = f.means(M);
   std::vector<std::int32_t> rows(f.inputs.count);
   std::iota(rows.begin(), rows.end(), 0);
-  const std::vector<float> samples =
-      sample_outputs(*f.backend, f.spec, f.on_device(), f.inputs, f.x_mean, rows, M, 8);
+  const std::vector<float> samples = sample_outputs(f.model(), f.inputs, rows, M, 8);
   ASSERT_EQ(actual.size(), std::size_t(f.inputs.count * 4));
   for (std::int64_t n = 0; n < f.inputs.count; ++n) {
     for (std::int64_t i = 0; i < 4; ++i) {

@@ -75,24 +75,24 @@ class TrainerCases : public testing::TestWithParam<int> {
       small_data(50, 7, 5, case_.spec.output);  // 16 + 16 + 16 + 2: the last batch is smaller
 };
 
-TrainerState train(Trainer& trainer, std::int64_t steps) {
+TrainState train(Trainer& trainer, std::int64_t steps) {
   while (trainer.step() < steps) trainer.train_step();
   return trainer.state();
 }
 
-void expect_same(const TrainerState& a, const TrainerState& b) {
+void expect_same(const TrainState& a, const TrainState& b) {
   EXPECT_EQ(a.step, b.step);
-  EXPECT_EQ(a.params, b.params);
-  EXPECT_EQ(a.velocity, b.velocity);
-  EXPECT_EQ(a.baseline, b.baseline);
-  EXPECT_EQ(a.C_hat_sum, b.C_hat_sum);
-  EXPECT_EQ(a.ess_sum, b.ess_sum);
+  EXPECT_EQ(a.P().params, b.P().params);
+  EXPECT_EQ(a.P().optimizer, b.P().optimizer);
+  EXPECT_EQ(a.P().baseline, b.P().baseline);
+  EXPECT_EQ(a.c_hat_sum, b.c_hat_sum);
+  EXPECT_EQ(a.effective_particles_sum, b.effective_particles_sum);
 }
 
 TEST_P(TrainerCases, SameBitsForAnyNumberOfThreads) {
   const auto one = cpu(1);
   Trainer trainer(*one, case_.spec, case_.options, data_);
-  const TrainerState expected = train(trainer, trainer.total_steps());
+  const TrainState expected = train(trainer, trainer.total_steps());
   for (int threads : {2, 8}) {
     const auto several = cpu(threads);
     Trainer other(*several, case_.spec, case_.options, data_);
@@ -103,11 +103,11 @@ TEST_P(TrainerCases, SameBitsForAnyNumberOfThreads) {
 TEST_P(TrainerCases, ResumeEqualsNeverStopping) {
   const auto backend = cpu();
   Trainer whole(*backend, case_.spec, case_.options, data_);
-  const TrainerState expected = train(whole, whole.total_steps());
+  const TrainState expected = train(whole, whole.total_steps());
   for (std::int64_t stop :
        {1, 4, 6}) {  // inside the first epoch, between epochs, inside the second
     Trainer first(*backend, case_.spec, case_.options, data_);
-    const TrainerState saved = train(first, stop);
+    const TrainState saved = train(first, stop);
     Trainer second(*backend, case_.spec, case_.options, data_);
     second.restore(saved);
     expect_same(train(second, second.total_steps()), expected);
@@ -120,7 +120,7 @@ TEST_P(TrainerCases, AnotherSeedGivesOtherWeights) {
   TrainOptions options = case_.options;
   ++options.seed;
   Trainer other(*backend, case_.spec, options, data_);
-  EXPECT_NE(train(trainer, 3).params, train(other, 3).params);
+  EXPECT_NE(train(trainer, 3).P().params, train(other, 3).P().params);
 }
 
 TEST_P(TrainerCases, AStepAllocatesNothing) {
@@ -167,7 +167,7 @@ TEST_P(TrainerCases, TwoEpochsFollowTheReference) {
   case_.options.data_seed = 77;
   const auto backend = cpu();
   Trainer trainer(*backend, case_.spec, case_.options, data_);
-  Vector params = to_double(trainer.state().params), velocity(params.size());
+  Vector params = to_double(trainer.state().P().params), velocity(params.size());
   const std::int64_t M = trainer.particles(), D_y = data_.train.y.cols,
                      per_epoch = trainer.steps_per_epoch();
   ReferenceEstimator estimator{.id = case_.options.estimator};
@@ -216,16 +216,16 @@ TEST_P(TrainerCases, TwoEpochsFollowTheReference) {
     }
     trainer.train_step();
   }
-  const TrainerState state = trainer.state();
-  expect_close(state.params, params, 1e-4, "params");
-  expect_close(state.velocity, velocity, 1e-3, "velocity");
+  const TrainState state = trainer.state();
+  expect_close(state.P().params, params, 1e-4, "params");
+  expect_close(state.P().optimizer[0].values, velocity, 1e-3, "velocity");
 }
 
 TEST_P(TrainerCases, TheCpuPathFollowsThePlainOne) {
   const auto fast = cpu(), plain = cpu(1, /*plain=*/true);
   Trainer a(*fast, case_.spec, case_.options, data_), b(*plain, case_.spec, case_.options, data_);
   // Three steps: a last-bit difference in sigma(a) may flip a draw sooner or later.
-  expect_close(train(a, 3).params, to_double(train(b, 3).params), 2e-5, "params");
+  expect_close(train(a, 3).P().params, to_double(train(b, 3).P().params), 2e-5, "params");
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, TrainerCases, testing::Range(0, 9),
@@ -315,19 +315,20 @@ TEST(Trainer, RefusesWhatTeachesNothing) {
 class NotFinite : public testing::Test {
  protected:
   // After two good steps, the state with one number changed and one step more.
-  std::string found(std::vector<float> TrainerState::*member, const std::string& tensor,
-                    float value, std::optional<double> drop_below = {}) {
+  std::string found(const char* array, const std::string& tensor, float value,
+                    std::optional<double> drop_below = {}) {
     Trainer trainer(*backend_, spec_,
                     {.particles = 3, .batch = 10, .learning_rate = 0.1, .drop_below = drop_below},
                     data_);
-    TrainerState state = train(trainer, 2);
+    TrainState state = train(trainer, 2);
     EXPECT_EQ(trainer.not_finite(), std::nullopt);
-    for (const ParamSlot& slot : ParamLayout(spec_).slots()) {
-      if (slot.name == tensor) (state.*member)[slot.offset] = value;
-    }
+    NetworkState& P = state.P();
+    std::vector<float>& values = array == std::string("params") ? P.params : P.array(array);
+    for (const ParamSlot& slot : ParamLayout(spec_).slots())
+      if (slot.name == tensor) values[slot.offset] = value;
     trainer.restore(state);
     trainer.train_step();
-    return trainer.not_finite(/*thorough=*/true).value_or("nothing");
+    return trainer.not_finite(trainer.state()).value_or("nothing");
   }
 
   const NetworkSpec spec_ = network(7, {"9s", "6s"}, 5, Output::gaussian);
@@ -340,9 +341,9 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 // An update that overflows: C_hat of its step was still good, and so were the gradients.
 TEST_F(NotFinite, NamesTheStepAndTheTensor) {
   for (const char* tensor : {"layer1.W_s", "layer2.b_s", "V"}) {
-    EXPECT_EQ(found(&TrainerState::velocity, tensor, 1e38f * 3.4f),
+    EXPECT_EQ(found("velocity", tensor, 1e38f * 3.4f),
               "nothing");  // finite still, in the weights
-    EXPECT_EQ(found(&TrainerState::velocity, tensor, kInf),
+    EXPECT_EQ(found("velocity", tensor, kInf),
               "step 3: no longer finite: the weight of " + std::string(tensor));
   }
 }
@@ -350,14 +351,14 @@ TEST_F(NotFinite, NamesTheStepAndTheTensor) {
 // Particles whose weight is not a number sit out the backward pass: without a look at C_hat the run
 // would go on, with fewer and fewer examples.
 TEST_F(NotFinite, ABadCriterionIsSeenThoughTheWeightsAreStillGood) {
-  EXPECT_EQ(found(&TrainerState::params, "c", 1e30f), "step 3: no longer finite: C_hat");
-  EXPECT_EQ(found(&TrainerState::params, "c", std::nanf("")),
+  EXPECT_EQ(found("params", "c", 1e30f), "step 3: no longer finite: C_hat");
+  EXPECT_EQ(found("params", "c", std::nanf("")),
             "step 3: no longer finite: C_hat; the weight of c");
 }
 
 // Where none sits out, everything goes bad in the same step.
 TEST_F(NotFinite, NamesTheCriterionFirst) {
-  EXPECT_EQ(found(&TrainerState::params, "c", 1e30f, /*drop_below=*/0),
+  EXPECT_EQ(found("params", "c", 1e30f, /*drop_below=*/0),
             "step 3: no longer finite: C_hat; every gradient (layer1.W_s to c); every weight "
             "(layer1.W_s to c)");
 }
@@ -365,8 +366,8 @@ TEST_F(NotFinite, NamesTheCriterionFirst) {
 // The quick look does not read the weights, and sees what they do to the next step.
 TEST_F(NotFinite, AQuickLookSeesABadWeightAStepLater) {
   Trainer trainer(*backend_, spec_, {.particles = 3, .batch = 10, .learning_rate = 0.1}, data_);
-  TrainerState state = train(trainer, 2);
-  state.velocity[ParamLayout(spec_).c.offset] = kInf;
+  TrainState state = train(trainer, 2);
+  state.P().array("velocity")[ParamLayout(spec_).c.offset] = kInf;
   trainer.restore(state);
   trainer.train_step();
   EXPECT_EQ(trainer.not_finite(), std::nullopt);
@@ -379,16 +380,16 @@ TEST_F(NotFinite, AQuickLookSeesABadWeightAStepLater) {
 // last looked at are named, not the one at which they happened to be looked at again.
 TEST_F(NotFinite, AWeightThatNoQuickLookSeesIsDatedByThoroughOnes) {
   Trainer trainer(*backend_, spec_, {.particles = 3, .batch = 10, .learning_rate = 0.1}, data_);
-  TrainerState state = train(trainer, 2);
+  TrainState state = train(trainer, 2);
   for (const ParamSlot& slot : ParamLayout(spec_).slots()) {
-    if (slot.name == "layer2.b_s") state.velocity[slot.offset] = kInf;
+    if (slot.name == "layer2.b_s") state.P().array("velocity")[slot.offset] = kInf;
   }
   trainer.restore(state);
   while (trainer.step() < 6) {
     trainer.train_step();
     EXPECT_EQ(trainer.not_finite(), std::nullopt);
   }
-  EXPECT_EQ(trainer.not_finite(/*thorough=*/true),
+  EXPECT_EQ(trainer.not_finite(trainer.state()),
             "step 3 to 6: no longer finite: the weight of layer2.b_s");
 }
 

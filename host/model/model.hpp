@@ -1,0 +1,50 @@
+// A network with its weights where a backend can use them: the noun that training, evaluation,
+// sampling and prediction pass around.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "host/backend/backend.hpp"
+#include "host/model/network.hpp"
+
+namespace sfnn {
+
+class Model {
+ public:
+  // params: [ParamLayout(spec).size]. x_mean: [D_in], taken off every input, or empty. Both are
+  // copied. Throws DataError if they do not fit the network.
+  Model(Backend&, const NetworkSpec&, std::span<const float> params,
+        std::span<const float> x_mean = {});
+
+  Backend& backend() const { return *backend_; }
+  const NetworkSpec& spec() const { return spec_; }
+  const ParamLayout& layout() const { return layout_; }
+  // In the backend's memory.
+  const float* params() const { return params_->floats(); }
+  float* params() { return params_->floats(); }
+  const float* x_mean() const { return x_mean_->floats(); }  // null: nothing is taken off
+  std::size_t bytes() const { return params_->bytes() + x_mean_->bytes(); }
+
+  // Where hidden layer l draws its units: see Site in kernels/philox.hpp.
+  std::uint32_t site(std::int64_t l) const { return std::uint32_t(l); }
+
+  void set_params(std::span<const float>);  // throws DataError if they do not fit
+  std::vector<float> download_params() const;
+
+  // Network B: these weights, with deterministic units read as stochastic ones. Both models share
+  // the memory of the weights. Throws ConfigError if layers are hybrid.
+  Model as_stochastic() const;
+  // These weights, for inputs whose mean has been taken off already. Shares their memory, too.
+  Model for_centred_inputs() const;
+
+ private:
+  Backend* backend_;
+  NetworkSpec spec_;
+  ParamLayout layout_;
+  std::shared_ptr<Buffer> params_, x_mean_;
+};
+
+}  // namespace sfnn

@@ -1,0 +1,90 @@
+#include "host/train/batch_gradient.hpp"
+
+#include <algorithm>
+
+namespace sfnn {
+
+BatchGradient::BatchGradient(const Model& model, const TrainOptions& options, const TrainPlan& plan,
+                             const DataSet& data)
+    : model_(model),
+      plan_(plan),
+      baseline_decay_(float(options.baseline_decay)),
+      randomness_{.binarize = data.binarize_train,
+                  .noise = float(options.noise),
+                  .data_seed = options.data_seed,
+                  .seed = options.seed},
+      layout_(model.spec(), plan.pass.estimator),
+      parts_(model.backend(), sizeof(float) * plan.tiling.parts * layout_.size()),
+      C_hat_(model.backend(), sizeof(float) * plan.batch),
+      ess_(model.backend(), sizeof(float) * plan.batch),
+      baseline_(model.backend(), sizeof(float) * layout_.baseline_size) {
+  for (int lane = 0; lane < plan.lanes; ++lane)
+    passes_.push_back(
+        std::make_unique<Pass>(model.backend(), model.spec(), plan.pass, plan.tiling.tile, plan.M));
+}
+
+std::size_t BatchGradient::bytes(Backend& backend, const NetworkSpec& spec, const TrainPlan& plan) {
+  const PartLayout part(spec, plan.pass.estimator);
+  return plan.lanes * Pass::bytes(backend, spec, plan.pass, plan.tiling.tile, plan.M) +
+         sizeof(float) * (plan.tiling.parts * part.size() + part.baseline_size + 2 * plan.batch);
+}
+
+void BatchGradient::enqueue(const Batches& batches, std::int64_t N) {
+  Backend& backend = model_.backend();
+  const Parts parts = this->parts(N);
+  const std::int64_t tile = plan_.tiling.tile;
+  backend.for_each(parts.count, [&](std::int64_t p, int lane) {
+    float* part = parts_.floats() + p * parts.stride;
+    backend.fill_zero(reinterpret_cast<std::byte*>(part), parts.stride * sizeof(float));
+    const std::int64_t end = tiles(N) * (p + 1) / parts.count;
+    for (std::int64_t t = tiles(N) * p / parts.count; t < end; ++t)
+      enqueue_tile(batches, {.first = t * tile, .N = std::min(tile, N - t * tile), .M = plan_.M},
+                   lane, part);
+  });
+}
+
+void BatchGradient::enqueue_tile(const Batches& batches, const Tile& tile, int lane, float* part) {
+  Pass& pass = *passes_[lane];
+  float* C_hat = C_hat_.floats() + tile.first;
+  batches.data().gather(tile, randomness_, model_.x_mean(), pass);
+  pass.forward(tile, model_.params());
+  {
+    const Range range(model_.backend(), "weigh");
+    pass.log_prob(model_.params());
+    pass.weigh(C_hat, ess_.floats() + tile.first);
+  }
+  pass.backward(model_.params(), baseline_.floats(), C_hat, part);
+}
+
+Parts BatchGradient::parts(std::int64_t N) const {
+  return {parts_.floats(), std::min(plan_.tiling.parts, tiles(N)), layout_.size()};
+}
+
+void BatchGradient::move_baseline(const Parts& parts, std::int64_t N) {
+  if (layout_.baseline_size == 0) return;
+  model_.backend().update_baseline({.averages = baseline_.floats(),
+                                    .parts = parts.data + layout_.gradient_size,
+                                    .size = layout_.baseline_size,
+                                    .part_count = parts.count,
+                                    .part_stride = parts.stride,
+                                    .scale = 1 / float(N * plan_.M),
+                                    .decay = baseline_decay_});
+}
+
+std::vector<float> BatchGradient::download_sum(std::int64_t N) const {
+  const Parts all = parts(N);
+  std::vector<float> sums(all.count * all.stride);
+  download(model_.backend(), all.data, sums);
+  for (std::int64_t p = 1; p < all.count; ++p)
+    for (std::int64_t i = 0; i < all.stride; ++i) sums[i] += sums[p * all.stride + i];
+  sums.resize(all.stride);
+  return sums;
+}
+
+std::size_t BatchGradient::workspace_bytes() const {
+  std::size_t bytes = parts_.bytes() + C_hat_.bytes() + ess_.bytes() + baseline_.bytes();
+  for (const auto& pass : passes_) bytes += pass->workspace_bytes();
+  return bytes;
+}
+
+}  // namespace sfnn

@@ -1,0 +1,62 @@
+// The gradient of a mini-batch: a pass over each of its tiles, and the sums of their gradients in
+// parts.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "host/backend/backend.hpp"
+#include "host/model/model.hpp"
+#include "host/train/batches.hpp"
+#include "host/train/pass.hpp"
+#include "host/train/train_options.hpp"
+#include "host/train/train_plan.hpp"
+
+namespace sfnn {
+
+// Sums of a step's gradient, each laid out by PartLayout. The gradient is their sum.
+struct Parts {
+  const float* data = nullptr;  // [count, stride]
+  std::int64_t count = 0, stride = 0;
+};
+
+class BatchGradient {
+ public:
+  // The model must outlive this.
+  BatchGradient(const Model&, const TrainOptions&, const TrainPlan&, const DataSet&);
+  // What it will take of the backend's memory.
+  static std::size_t bytes(Backend&, const NetworkSpec&, const TrainPlan&);
+
+  // Enqueues the ops for the N examples of the batch at hand.
+  void enqueue(const Batches&, std::int64_t N);
+  // What the ops leave, per example: the criterion and the effective particles.
+  const float* C_hat() const { return C_hat_.floats(); }
+  const float* ess() const { return ess_.floats(); }
+  // The sums, before anybody has added them: where several machines would meet.
+  Parts parts(std::int64_t N) const;
+  const PartLayout& layout() const { return layout_; }
+
+  // Eq. (18): enqueues the move of the averages behind G1's L_bar, by the sums of a step.
+  void move_baseline(const Parts&, std::int64_t N);
+  Buffer& baseline() { return baseline_; }  // the averages; no bytes if the estimator keeps none
+
+  std::vector<float> download_sum(std::int64_t N) const;  // of the parts of N examples; waits
+  std::size_t workspace_bytes() const;
+
+ private:
+  std::int64_t tiles(std::int64_t N) const {
+    return (N + plan_.tiling.tile - 1) / plan_.tiling.tile;
+  }
+  void enqueue_tile(const Batches&, const Tile&, int lane, float* part);
+
+  const Model& model_;
+  TrainPlan plan_;
+  float baseline_decay_;
+  StagedData::Randomness randomness_;
+  PartLayout layout_;
+  std::vector<std::unique_ptr<Pass>> passes_;  // one per lane
+  Buffer parts_, C_hat_, ess_, baseline_;
+};
+
+}  // namespace sfnn

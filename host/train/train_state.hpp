@@ -1,0 +1,69 @@
+// What training carries from one step to the next, on the host: what a checkpoint holds.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/model/network.hpp"
+
+namespace sfnn {
+
+struct NamedArray {
+  std::string name;
+  std::vector<float> values;
+
+  friend bool operator==(const NamedArray&, const NamedArray&) = default;
+};
+
+// One network as training left it.
+struct NetworkState {
+  NetworkSpec spec;
+  std::vector<float> params;          // [ParamLayout(spec).size]
+  std::vector<NamedArray> optimizer;  // each laid out as params: {"velocity"}
+  std::vector<float> baseline;        // [2, n_s] of each layer that trains stochastic units, end to
+                                      // end; empty if the estimator keeps none
+
+  // The optimiser's array of this name; throws if there is none.
+  std::vector<float>& array(std::string_view name) {
+    return std::ranges::find(optimizer, name, &NamedArray::name)->values;
+  }
+  friend bool operator==(const NetworkState&, const NetworkState&) = default;
+};
+
+// The network that is trained; others may stand beside it.
+constexpr const char* kModelP = "P";
+
+struct TrainState {
+  std::int64_t epoch = 0;                // finished ones
+  std::int64_t step = 0;                 // finished ones, over the whole run
+  double seconds = 0;                    // spent in training, over all its sessions
+  std::optional<double> best_valid_nll;  // none before the first validation
+  std::int64_t best_epoch = 0;
+  // Sums over the examples seen in the epoch that is under way.
+  double c_hat_sum = 0, effective_particles_sum = 0;
+  std::map<std::string, NetworkState> networks;  // by name
+
+  NetworkState& P() { return networks[kModelP]; }
+  const NetworkState& P() const { return networks.at(kModelP); }
+
+  // v(key, value) for each number: what is saved is what is loaded. Keys of older checkpoints that
+  // are none of these are passed over.
+  template <class Self, class V>
+  static void visit(Self& self, V&& v) {
+    v("epoch", self.epoch);
+    v("step", self.step);
+    v("seconds", self.seconds);
+    v("best_valid_nll", self.best_valid_nll);
+    v("best_epoch", self.best_epoch);
+    v("c_hat_sum", self.c_hat_sum);
+    v("effective_particles_sum", self.effective_particles_sum);
+  }
+  friend bool operator==(const TrainState&, const TrainState&) = default;
+};
+
+}  // namespace sfnn
