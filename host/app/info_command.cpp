@@ -7,11 +7,10 @@
 
 #include "host/app/command_line.hpp"
 #include "host/app/commands.hpp"
-#include "host/app/progress.hpp"
-#include "host/app/test_figures.hpp"
 #include "host/base/duration.hpp"
 #include "host/run/metrics.hpp"
 #include "host/run/run_directory.hpp"
+#include "host/run/test_figures.hpp"
 
 namespace sfnn {
 namespace {

@@ -1,24 +1,30 @@
 #include <fmt/format.h>
 
+#include <charconv>
 #include <filesystem>
 #include <memory>
 #include <optional>
 
 #include "host/app/command_line.hpp"
 #include "host/app/commands.hpp"
-#include "host/app/rate_search.hpp"
 #include "host/app/signals.hpp"
-#include "host/app/test_figures.hpp"
-#include "host/app/training_run.hpp"
+#include "host/app/terminal_progress.hpp"
 #include "host/base/duration.hpp"
 #include "host/base/error.hpp"
+#include "host/base/names.hpp"
 #include "host/devices/registry.hpp"
 #include "host/run/metrics.hpp"
+#include "host/run/rate_search.hpp"
+#include "host/run/test_figures.hpp"
+#include "host/run/training_run.hpp"
 
 namespace sfnn {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr Names<OnSaveError, 2> kOnSaveError{
+    {{OnSaveError::stop, "stop"}, {OnSaveError::go_on, "continue"}}};
 
 struct TrainCommand {
   MachineOptions machine;
@@ -28,6 +34,8 @@ struct TrainCommand {
   std::string init_from;              // a run or a checkpoint: sets net.init_from
   std::string search_lr;              // "1e-4:1"; empty: the config's rate
   std::int64_t search_epochs = 0;     // of each rate tried; 0: chosen
+  std::string on_save_error{name_in(kOnSaveError, OnSaveError::stop)};
+  std::string profile_steps;  // "100:110": what a profiler is to see; empty: nothing is marked
   bool resume = false, dry_run = false, quiet = false, verbose = false;
 };
 
@@ -60,6 +68,29 @@ Config config_of(TrainCommand& command) {
   return config;
 }
 
+StepRange parse_step_range(const std::string& text) {
+  StepRange range;
+  if (text.empty()) return range;
+  const char *begin = text.data(), *end = begin + text.size();
+  const auto first = std::from_chars(begin, end, range.first);
+  if (first.ec == std::errc() && first.ptr != end && *first.ptr == ':') {
+    const auto last = std::from_chars(first.ptr + 1, end, range.last);
+    if (last.ec == std::errc() && last.ptr == end && 0 <= range.first && range.first < range.last)
+      return range;
+  }
+  throw ConfigError(fmt::format("--profile-steps '{}': write it as 100:110", text));
+}
+
+// Throws ConfigError where the run has no such steps.
+StepRange profiled_steps_of(const TrainCommand& command, std::int64_t total_steps) {
+  const StepRange range = parse_step_range(command.profile_steps);
+  if (range.last > total_steps) {
+    throw ConfigError(fmt::format("--profile-steps {}: the run has {} steps", command.profile_steps,
+                                  total_steps));
+  }
+  return range;
+}
+
 std::string quoted(const std::string& word) {  // for a shell
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+,:=@%";
@@ -84,14 +115,10 @@ std::optional<double> rate_of(const TrainCommand& command, const Config& config,
   const RateRange range = parse_rate_range(command.search_lr);
   if (directory.holds_run()) return directory.config().train.learning_rate;
   if (command.dry_run) return rate_grid(range).front();
-  const auto rate = search_rate(backend, command.machine, data,
-                                {.config = config,
-                                 .range = range,
-                                 .epochs = command.search_epochs,
-                                 .say = [&](const std::string& line) { progress.say(line); },
-                                 .show = [&](const std::string& line) { progress.show(line); },
-                                 .stop = stop_requested},
-                                directory);
+  const auto rate = search_rate(
+      backend, command.machine, data,
+      {.config = config, .range = range, .epochs = command.search_epochs, .stop = stop_requested},
+      directory, progress);
   if (!rate) {
     progress.say(fmt::format("stopped in the search; continue with: {}",
                              resume_command(command, directory)));
@@ -208,7 +235,7 @@ int run_train(TrainCommand command) {
     throw ConfigError("--resume needs --out: the directory of the run to go on with");
   }
   Config config = config_of(command);
-  Progress progress(Progress::suitable_mode(command.quiet));
+  TerminalProgress progress(TerminalProgress::suitable_mode(command.quiet));
   if (is_finished(command, config, RunDirectory(command.out), progress)) return kDone;
   std::string device_note;
   const auto backend = make_backend(command.machine.backend, &device_note);
@@ -223,7 +250,7 @@ int run_train(TrainCommand command) {
   const NetworkSpec spec = network_of(config, data);
   const TrainPlan plan = plan_training(
       *backend, spec, train_options_of(config, command.machine, *backend, saved), data);
-  profiled_steps_of(command.machine, plan.schedule.total_steps);
+  const StepRange profiled = profiled_steps_of(command, plan.schedule.total_steps);
   if (plan.tiling.short_of_memory) progress.say(tiling_note(plan));
   if (!command.dry_run) require_memory(plan, *backend);
   catch_stop_signals();
@@ -235,7 +262,11 @@ int run_train(TrainCommand command) {
     require_memory(plan, *backend);
     return kDone;
   }
-  TrainingRun run(*backend, config, command.machine, data, directory, progress, std::move(saved));
+  const RunOptions options{.machine = command.machine,
+                           .on_save_error = *value_in(kOnSaveError, command.on_save_error),
+                           .profiled = profiled,
+                           .stop = stop_requested};
+  TrainingRun run(*backend, config, options, data, directory, progress, std::move(saved));
   if (goes_on) {
     run.resume();
   } else {
@@ -286,12 +317,12 @@ void add_train_command(CLI::App& app, int& code) {
                   "Epochs of each rate tried; 0: a fifth of train.epochs, at least 2")
       ->check(from_to(0, kMaxSearchEpochs))
       ->capture_default_str();
-  sub->add_option("--on-save-error", command->machine.on_save_error,
+  sub->add_option("--on-save-error", command->on_save_error,
                   "Where a checkpoint cannot be written (a full disk): stop, or continue and try "
                   "again with the next")
-      ->check(CLI::IsMember({"stop", "continue"}))
+      ->check(CLI::IsMember(names_of(kOnSaveError)))
       ->capture_default_str();
-  sub->add_option("--profile-steps", command->machine.profile_steps,
+  sub->add_option("--profile-steps", command->profile_steps,
                   "Mark steps for a profiler: 100:110, the ten after the first hundred")
       ->check(not_empty());
   sub->add_flag("--dry-run", command->dry_run, "Print the network and the memory plan, and stop");

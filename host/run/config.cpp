@@ -246,6 +246,12 @@ void apply_setting(Config& config, std::string_view setting) {
   if (!found) refuse_key("", key);
 }
 
+Config changed(Config config, const std::vector<std::string>& settings) {
+  for (const std::string& setting : settings) apply_setting(config, setting);
+  config.validate();
+  return config;
+}
+
 // --- writing -----------------------------------------------------------------------------------
 
 std::string to_toml(const Config& config) {

@@ -157,7 +157,8 @@ Config config_of(const TrainOptions&);
 // times its size.
 Config load_config(const std::filesystem::path&);
 Config from_toml(std::string_view text, std::string_view name_for_errors);
-void apply_setting(Config&, std::string_view key_equals_value);  // as --set has it
+void apply_setting(Config&, std::string_view key_equals_value);    // as --set has it
+Config changed(Config, const std::vector<std::string>& settings);  // all of them; and valid
 
 std::string to_toml(const Config&);  // every value, in the table's order, with its help
 std::string config_help();           // a line a key, with default and help

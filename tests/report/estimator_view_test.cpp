@@ -1,5 +1,5 @@
 // What sfnn estimators shows, of figures made up for it.
-#include "host/app/estimator_view.hpp"
+#include "host/report/estimator_view.hpp"
 
 #include <gmock/gmock.h>
 

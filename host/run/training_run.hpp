@@ -10,25 +10,35 @@
 #include <string>
 #include <vector>
 
-#include "host/app/assemble.hpp"
-#include "host/app/progress.hpp"
+#include "host/run/assemble.hpp"
 #include "host/run/metrics.hpp"
+#include "host/run/progress.hpp"
 #include "host/run/run_directory.hpp"
 #include "host/train/evaluate.hpp"
 #include "host/train/trainer.hpp"
 
 namespace sfnn {
 
-// What a run trains with, from its config or from the checkpoint that it goes on from: the same
-// kind of device keeps the tiling, and so the order of every sum, whatever it would choose today.
-TrainOptions train_options_of(const Config&, const MachineOptions&, const Backend&,
-                              const std::optional<Checkpoint>& saved);
+enum class OnSaveError { stop, go_on };
+
+// From when `first` steps are done until `last` are.
+struct StepRange {
+  std::int64_t first = -1, last = -1;  // -1: never
+};
+
+// How a run behaves here; nothing of it changes the result.
+struct RunOptions {
+  MachineOptions machine;
+  OnSaveError on_save_error = OnSaveError::stop;      // if a file cannot be written
+  StepRange profiled;                                 // what a profiler is to see
+  std::function<bool()> stop = [] { return false; };  // asked after each step
+};
 
 class TrainingRun {
  public:
   // saved: what `resume` goes on from. The data and the backend must outlive the run.
-  TrainingRun(Backend&, const Config&, const MachineOptions&, const DataSet&, RunDirectory,
-              Progress&, std::optional<Checkpoint> saved = {});
+  TrainingRun(Backend&, const Config&, RunOptions, const DataSet&, RunDirectory, Progress&,
+              std::optional<Checkpoint> saved = {});
 
   // Takes the weights that the config asks for: drawn ones, or those of net.init_from.
   void start();
@@ -37,8 +47,9 @@ class TrainingRun {
   void resume();
 
   enum class End { finished, stopped };
-  // Stopped: by a signal, with the state saved. Where a file cannot be written it throws SaveError,
-  // or goes on, as --on-save-error says; the last state is saved or the run has failed.
+  // Stopped: by options.stop, with the state saved. If a file cannot be written it throws
+  // SaveError, or goes on, as options.on_save_error says; the last state is saved or the run has
+  // failed.
   End train();
 
   const std::optional<Evaluation>& test() const { return test_; }
@@ -61,13 +72,14 @@ class TrainingRun {
   void save_as_best(double valid_nll, std::int64_t epoch);
   void append_lines();  // those of metrics.jsonl that are not yet written
   // Calls `files`, which writes some. Where one cannot be written, write() stops the run;
-  // try_to_write() does so, or says it and returns false, as --on-save-error has it.
+  // try_to_write() does so, or says it and returns false, as options.on_save_error has it.
   void write(const std::function<void()>& files);
   bool try_to_write(const std::function<void()>& files);
   Checkpoint checkpoint();
 
   Backend& backend_;
   Config config_;
+  RunOptions options_;
   const DataSet& data_;
   RunDirectory directory_;
   Progress& progress_;
@@ -79,10 +91,8 @@ class TrainingRun {
   std::optional<Evaluation> valid_;  // of the last epoch that ended, where it had one
   std::optional<Evaluation> test_;
   std::chrono::steady_clock::time_point session_start_ = std::chrono::steady_clock::now();
-  StepRange profiled_;
   double seconds_before_ = 0;  // spent by earlier sessions
   std::int64_t session_first_step_ = 0;
-  bool goes_on_without_saving_;
   std::int64_t saved_step_ = -1;           // of the newest checkpoint
   bool tried_to_save_ = false;             // in this session
   std::set<std::string> said_;             // warnings

@@ -1,4 +1,4 @@
-#include "host/app/estimator_view.hpp"
+#include "host/report/estimator_view.hpp"
 
 #include <fmt/format.h>
 

@@ -1,16 +1,15 @@
-#include "host/app/training_run.hpp"
+#include "host/run/training_run.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <cmath>
 
-#include "host/app/pictures.hpp"
-#include "host/app/session.hpp"
-#include "host/app/signals.hpp"
-#include "host/app/test_figures.hpp"
 #include "host/base/error.hpp"
 #include "host/run/metrics.hpp"
+#include "host/run/pictures.hpp"
+#include "host/run/session.hpp"
+#include "host/run/test_figures.hpp"
 #include "host/train/activity.hpp"
 #include "host/train/health.hpp"
 
@@ -26,18 +25,12 @@ constexpr std::int64_t kExamplesLookedAt = 100, kParticlesLookedAt = 2;
 
 }  // namespace
 
-TrainOptions train_options_of(const Config& config, const MachineOptions& machine,
-                              const Backend& backend, const std::optional<Checkpoint>& saved) {
-  TrainOptions options = train_options_of(config, machine);
-  if (saved && saved->device == backend.name()) options.tiling = saved->tiling;
-  return options;
-}
-
-TrainingRun::TrainingRun(Backend& backend, const Config& config, const MachineOptions& machine,
+TrainingRun::TrainingRun(Backend& backend, const Config& config, RunOptions options,
                          const DataSet& data, RunDirectory directory, Progress& progress,
                          std::optional<Checkpoint> saved)
     : backend_(backend),
       config_(config),
+      options_(std::move(options)),
       data_(data),
       directory_(std::move(directory)),
       progress_(progress),
@@ -45,9 +38,7 @@ TrainingRun::TrainingRun(Backend& backend, const Config& config, const MachineOp
       test_spec_(test_network_of(config, spec_)),
       looked_at_(first_of(data.valid.count > 0 ? data.valid : data.train, kExamplesLookedAt)),
       saved_(std::move(saved)),
-      trainer_(backend, spec_, train_options_of(config, machine, backend, saved_), data),
-      profiled_(profiled_steps_of(machine, trainer_.total_steps())),
-      goes_on_without_saving_(machine.on_save_error == "continue") {}
+      trainer_(backend, spec_, train_options_of(config, options_.machine, backend, saved_), data) {}
 
 void TrainingRun::start() {
   trainer_.set_params(
@@ -139,18 +130,18 @@ TrainingRun::End TrainingRun::train() {
         [&] { append_metrics(directory_.sessions(), session_line(backend_, trainer_.step())); });
   }
   while (trainer_.step() < trainer_.total_steps()) {
-    if (trainer_.step() == profiled_.first) backend_.profiler(true);
+    if (trainer_.step() == options_.profiled.first) backend_.profiler(true);
     trainer_.train_step();
     const bool looks = backend_.is_host_memory() || trainer_.step() % kLookEvery == 0;
     if (looks) require_finite(/*thorough=*/false);
-    if (trainer_.step() == profiled_.last) backend_.profiler(false);
+    if (trainer_.step() == options_.profiled.last) backend_.profiler(false);
     if (trainer_.step() % trainer_.steps_per_epoch() == 0) {
       end_epoch();
     } else {
       if (checkpoint_is_due()) try_to_write([&] { save(); });
       if (looks && progress_.due()) show_progress(/*epoch_done=*/false);
     }
-    if (stop_requested() && trainer_.step() < trainer_.total_steps()) {
+    if (options_.stop() && trainer_.step() < trainer_.total_steps()) {
       write([&] { save(); });
       return End::stopped;
     }
@@ -186,7 +177,7 @@ void TrainingRun::write(const std::function<void()>& files) {
 }
 
 bool TrainingRun::try_to_write(const std::function<void()>& files) {
-  if (!goes_on_without_saving_) {
+  if (options_.on_save_error == OnSaveError::stop) {
     write(files);
     return true;
   }

@@ -1,4 +1,4 @@
-#include "host/app/rate_search.hpp"
+#include "host/run/rate_search.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,6 @@
 #include <charconv>
 #include <cmath>
 
-#include "host/app/command_line.hpp"
 #include "host/base/error.hpp"
 #include "host/formats/atomic_file.hpp"
 #include "host/run/metrics.hpp"
@@ -103,13 +102,16 @@ const RateTrial* best_of(const std::vector<RateTrial>& trials) {
 
 class Trials {
  public:
-  Trials(Backend& backend, const MachineOptions& machine, const DataSet& data, Config config)
+  Trials(Backend& backend, const MachineOptions& machine, const DataSet& data, Config config,
+         Progress& progress)
       : backend_(backend),
         machine_(machine),
         data_(data),
+        progress_(progress),
         config_(std::move(config)),
         spec_(network_of(config_, data)),
-        start_(starting_weights(config_, spec_, warn)) {}
+        start_(starting_weights(config_, spec_,
+                                [&](const std::string& line) { progress_.warn(line); })) {}
 
   // None: stopped.
   std::optional<RateTrial> run(double rate, const RateTrial* best, const RateSearch& search);
@@ -131,6 +133,7 @@ class Trials {
   Backend& backend_;
   const MachineOptions& machine_;
   const DataSet& data_;
+  Progress& progress_;
   Config config_;
   NetworkSpec spec_;
   std::vector<float> start_;
@@ -146,9 +149,9 @@ std::optional<RateTrial> Trials::run(double rate, const RateTrial* best, const R
   while (trainer.step() < trainer.total_steps()) {
     trainer.train_step();
     if (search.stop()) return std::nullopt;
-    search.show(fmt::format("  {:<10} epoch {}/{}, step {}/{}", rate,
-                            (trainer.step() - 1) / trainer.steps_per_epoch() + 1,
-                            config_.train.epochs, trainer.step(), trainer.total_steps()));
+    progress_.show(fmt::format("  {:<10} epoch {}/{}, step {}/{}", rate,
+                               (trainer.step() - 1) / trainer.steps_per_epoch() + 1,
+                               config_.train.epochs, trainer.step(), trainer.total_steps()));
     if (trainer.step() % trainer.steps_per_epoch() != 0) continue;
     const double C_hat = trainer.epoch_means().C_hat;
     trial.valid_nll.push_back(std::isfinite(C_hat) ? valid_nll(trainer) : NAN);
@@ -225,7 +228,7 @@ std::optional<SavedSearch> saved_search(const RunDirectory& directory) {
 
 std::optional<double> search_rate(Backend& backend, const MachineOptions& machine,
                                   const DataSet& data, const RateSearch& search,
-                                  RunDirectory& directory) {
+                                  RunDirectory& directory, Progress& progress) {
   if (data.valid.count == 0) {
     throw ConfigError(
         "--search-lr needs validation examples: set some aside with --set data.valid=1000");
@@ -239,22 +242,22 @@ std::optional<double> search_rate(Backend& backend, const MachineOptions& machin
   directory.begin_search(/*is_known=*/saved_search(directory).has_value());
   save_search(directory, search);
   std::vector<RateTrial> trials = known_trials(file, key_of(config), config.train.epochs);
-  Trials runs(backend, machine, data, config);
+  Trials runs(backend, machine, data, config, progress);
 
-  search.say(fmt::format("learning rates on {} validation examples, {} epochs each:",
-                         data.valid.count, config.train.epochs));
-  search.say("  rate       epochs    valid NLL");
+  progress.say(fmt::format("learning rates on {} validation examples, {} epochs each:",
+                           data.valid.count, config.train.epochs));
+  progress.say("  rate       epochs    valid NLL");
   for (const double rate : grid) {
     const auto known = std::ranges::find(trials, rate, &RateTrial::rate);
     if (known != trials.end()) {
-      search.say(row_of(*known));
+      progress.say(row_of(*known));
       continue;
     }
     const auto trial = runs.run(rate, best_of(trials), search);
     if (!trial) return std::nullopt;
     append_metrics(file, to_line(*trial, key_of(config)));
     trials.push_back(*trial);
-    search.say(row_of(*trial));
+    progress.say(row_of(*trial));
   }
   std::erase_if(trials, [&](const RateTrial& trial) {
     return std::ranges::find(grid, trial.rate) == grid.end();
@@ -267,7 +270,7 @@ std::optional<double> search_rate(Backend& backend, const MachineOptions& machin
   const char* edge = highest == lowest ? ""
                      : highest         ? ", the highest tried: a higher one may be better still"
                                        : ", the lowest tried: a lower one may be better still";
-  search.say(fmt::format("  best: {}{}", best->rate, edge));
+  progress.say(fmt::format("  best: {}{}", best->rate, edge));
   return best->rate;
 }
 

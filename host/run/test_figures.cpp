@@ -1,4 +1,4 @@
-#include "host/app/test_figures.hpp"
+#include "host/run/test_figures.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "host/app/session.hpp"
+#include "host/run/session.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
