@@ -30,7 +30,7 @@ int run_eval(const EvalCommand& command) {
                              open_checkpoint(command.run, command.best, warn), command.settings);
   const Evaluation result = evaluate(
       *backend, loaded.test_network(), loaded.params(), loaded.data().test, loaded.data().x_mean,
-      {.particles = loaded.config().eval.particles, .seed = loaded.config().seed});
+      {.particles = loaded.config().eval.particles, .seed = loaded.config().train.seed});
   fmt::print("network              {}\n", to_string(loaded.test_network()));
   fmt::print("data                 {}, {} test examples\n", loaded.data().name, result.examples);
   fmt::print("particles            {}\n", result.particles);

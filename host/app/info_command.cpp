@@ -27,8 +27,8 @@ void print_state(const Checkpoint& checkpoint) {
   const Config& config = checkpoint.config;
   fmt::print("checkpoint   step {}, epoch {} of {}, {} of training\n", state.step, state.epoch,
              config.train.epochs, duration(state.seconds));
-  fmt::print("seeds        {} of weights and draws, {} of the data\n", config.seed,
-             config.data.seed);
+  fmt::print("seeds        {} of weights and draws, {} of the data\n", config.train.seed,
+             config.train.data_seed);
   fmt::print("tiles        {} examples, summed in {} parts\n", checkpoint.tiling.tile,
              checkpoint.tiling.parts);
   if (state.best_valid_nll)

@@ -89,7 +89,8 @@ Measured measure(Backend& backend, const LoadedNetwork& loaded) {
   const Config& config = loaded.config();
   const DataSet& data = loaded.data();
   const auto activity = [&](const float* params) {
-    return hidden_activity(backend, spec, params, data.test, data.x_mean, {.seed = config.seed});
+    return hidden_activity(backend, spec, params, data.test, data.x_mean,
+                           {.seed = config.train.seed});
   };
   std::vector<LayerActivity> start;
   try {
@@ -100,7 +101,7 @@ Measured measure(Backend& backend, const LoadedNetwork& loaded) {
   }
   return {.data_name = data.name,
           .test = evaluate(backend, spec, loaded.params(), data.test, data.x_mean,
-                           {.particles = config.eval.particles, .seed = config.seed}),
+                           {.particles = config.eval.particles, .seed = config.train.seed}),
           .start = std::move(start),
           .trained = activity(loaded.params())};
 }
@@ -113,7 +114,7 @@ void add_measurements(Backend& backend, const ReportCommand& command, OpenedRun&
     run.measured = measure(backend, loaded);
     if (can_show(loaded.data())) {
       run.png = encode_png(sample_picture(backend, loaded.test_network(), loaded.params(),
-                                          loaded.data(), loaded.config().seed, {.rows = 8}));
+                                          loaded.data(), loaded.config().train.seed, {.rows = 8}));
     }
   } catch (const DataError& error) {
     run.note = fmt::format("not measured on its test examples: {}", error.what());

@@ -28,8 +28,9 @@ int run_sample(const SampleCommand& command) {
   const auto backend = make_backend(command.machine.backend);
   const LoadedNetwork loaded(*backend, command.machine,
                              open_checkpoint(command.run, command.best, warn), command.settings);
-  const GreyImage picture = sample_picture(*backend, loaded.test_network(), loaded.params(),
-                                           loaded.data(), loaded.config().seed, command.picture);
+  const GreyImage picture =
+      sample_picture(*backend, loaded.test_network(), loaded.params(), loaded.data(),
+                     loaded.config().train.seed, command.picture);
   write_output(command.out, encode_png(picture));
   if (is_stream(command.out)) return kDone;  // which may be stdout
   fmt::print("{} ({} x {})\n", command.out, picture.width, picture.height);

@@ -101,7 +101,7 @@ std::string final_figures(const Runs& runs) {
   table.head.push_back("time");
   for (std::size_t r = 0; r < runs.size(); ++r) {
     const ReportRun& run = runs[r];
-    const TrainConfig& train = run.config.train;
+    const TrainOptions& train = run.config.train;
     std::vector<std::string> cells = {
         named(runs, r),
         escape(to_string(run.network)),

@@ -39,6 +39,7 @@ void require_data_inside(const Config& config, const MachineOptions& machine,
 
 DataSet data_of(const Config& config, const MachineOptions& machine) {
   DataOptions options = config.data;
+  options.seed = config.train.data_seed;
   options.root = machine.data_root;
   return load_data(options);
 }
@@ -56,7 +57,8 @@ NetworkSpec test_network_of(const Config& config, const NetworkSpec& spec) {
 
 std::vector<float> starting_weights(const Config& config, const NetworkSpec& spec,
                                     const std::function<void(const std::string&)>& warn) {
-  if (config.net.init_from.empty()) return initial_params(spec, config.seed, config.net.init_scale);
+  if (config.net.init_from.empty())
+    return initial_params(spec, config.train.seed, config.train.init_scale);
   if (!std::filesystem::exists(config.net.init_from)) {
     throw ConfigError(fmt::format("net.init_from = {}: there is no such run or checkpoint",
                                   config.net.init_from));
@@ -72,7 +74,7 @@ std::vector<float> starting_weights(const Config& config, const NetworkSpec& spe
 }
 
 TrainOptions train_options_of(const Config& config, const MachineOptions& machine) {
-  TrainOptions options = config.train_options();
+  TrainOptions options = config.train;
   if (machine.backend.plain) options.drop_below = 0;  // the oracle leaves nothing out
   return options;
 }

@@ -347,52 +347,11 @@ std::uint64_t config_hash(const Config& config) {
 
 // --- meaning -----------------------------------------------------------------------------------
 
-TrainOptions Config::train_options() const {
-  return {.seed = seed,
-          .data_seed = data.seed,
-          .estimator = train.estimator,
-          .particles = train.particles,
-          .batch = train.batch,
-          .epochs = train.epochs,
-          .learning_rate = train.learning_rate,
-          .warmup_epochs = train.warmup_epochs,
-          .hidden_rate = train.hidden_rate,
-          .momentum = train.momentum,
-          .baseline_decay = train.baseline_decay,
-          .c = train.c,
-          .drop_below = train.drop_below,
-          .init_scale = net.init_scale,
-          .noise = data_noise,
-          .tiling = {train.tile, train.parts}};
-}
-
-Config config_of(const TrainOptions& options) {
-  Config config;
-  config.seed = options.seed;
-  config.data.seed = options.data_seed;
-  config.data_noise = options.noise;
-  config.net.init_scale = options.init_scale;
-  config.train.estimator = options.estimator;
-  config.train.particles = options.particles;
-  config.train.epochs = options.epochs;
-  config.train.batch = options.batch;
-  config.train.learning_rate = options.learning_rate;
-  config.train.warmup_epochs = options.warmup_epochs;
-  config.train.hidden_rate = options.hidden_rate;
-  config.train.momentum = options.momentum;
-  config.train.baseline_decay = options.baseline_decay;
-  config.train.c = options.c;
-  config.train.drop_below = options.drop_below;
-  config.train.tile = options.tiling.tile;
-  config.train.parts = options.tiling.parts;
-  return config;
-}
-
 void Config::validate() const {
   // Widths of input and output come with the data; any will do here.
   const NetworkSpec network{
       .D_in = 1, .hidden = net.hidden, .D_out = 1, .output = Output::bernoulli};
-  sfnn::validate(train_options(), network);
+  sfnn::validate(train, network);
   if (eval.as_stochastic) {
     try {
       as_stochastic(network);

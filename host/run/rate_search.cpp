@@ -118,9 +118,10 @@ class Trials {
 
  private:
   double valid_nll(const Trainer& trainer) {
-    return evaluate(backend_, test_network_of(config_, spec_), trainer.params(), data_.valid,
-                    data_.x_mean,
-                    {.particles = config_.eval.particles, .seed = config_.seed, .predict = false})
+    return evaluate(
+               backend_, test_network_of(config_, spec_), trainer.params(), data_.valid,
+               data_.x_mean,
+               {.particles = config_.eval.particles, .seed = config_.train.seed, .predict = false})
         .nll;
   }
   bool is_hopeless(const RateTrial& trial, const RateTrial* best) const {

@@ -167,7 +167,7 @@ void RunDirectory::save(const Checkpoint& checkpoint) {
   // nor go.
   std::vector<StepFile> files = step_files();
   std::erase_if(files, [&](const StepFile& file) { return file.step > checkpoint.state.step; });
-  for (std::size_t i = checkpoint.config.train.keep; i < files.size(); ++i) {
+  for (std::size_t i = checkpoint.config.save.keep; i < files.size(); ++i) {
     std::error_code ignored;  // one file too many is no reason to stop
     fs::remove(files[i].path, ignored);
   }
@@ -231,7 +231,7 @@ void RunDirectory::require_never_saved() const {
   if (fs::exists(fs::symlink_status(latest)))
     stop(fmt::format("{} names a checkpoint, and there is none", latest.string()));
   // An epoch's line comes before its checkpoint, and after all that were due earlier.
-  const auto train = config().train;
+  const SaveConfig save = config().save;
   for (const MetricsLine& line : read_metrics(metrics(), [](const std::string&) {})) {
     if (line.contains(kNeverSaved)) continue;
     const auto epoch = line.value("epoch", std::uint64_t(0));
@@ -239,9 +239,9 @@ void RunDirectory::require_never_saved() const {
     const auto step = found != line.end() && found->is_number_unsigned()
                           ? found->get<std::uint64_t>()
                           : std::uint64_t(0);
-    const std::uint64_t per_epoch = epoch > 0 ? step / epoch : 0, every = train.save_steps;
+    const std::uint64_t per_epoch = epoch > 0 ? step / epoch : 0, every = save.steps;
     const bool within = every > 0 && every < step && per_epoch > 0 && every % per_epoch != 0;
-    if (epoch > std::uint64_t(train.save_every) || within) {
+    if (epoch > std::uint64_t(save.every) || within) {
       stop(fmt::format(
           "{} tells of epoch {}, before which a checkpoint was saved, and there is none",
           metrics().string(), epoch));

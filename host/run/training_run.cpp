@@ -101,7 +101,7 @@ double TrainingRun::seconds() const {
 
 Evaluation TrainingRun::evaluate_on(const Examples& examples) {
   return evaluate(backend_, test_spec_, trainer_.params(), examples, data_.x_mean,
-                  {.particles = config_.eval.particles, .seed = config_.seed});
+                  {.particles = config_.eval.particles, .seed = config_.train.seed});
 }
 
 Checkpoint TrainingRun::checkpoint() {
@@ -151,7 +151,7 @@ TrainingRun::End TrainingRun::train() {
 }
 
 bool TrainingRun::checkpoint_is_due() const {
-  const std::int64_t every = config_.train.save_steps;
+  const std::int64_t every = config_.save.steps;
   return every > 0 && trainer_.step() % every == 0;
 }
 
@@ -235,7 +235,7 @@ void TrainingRun::show_progress(bool epoch_done) {
 std::vector<std::string> TrainingRun::warnings(const Trainer::EpochMeans& means) {
   const auto activity =
       hidden_activity(backend_, spec_, trainer_.params(), looked_at_, data_.x_mean,
-                      {.particles = kParticlesLookedAt, .seed = config_.seed});
+                      {.particles = kParticlesLookedAt, .seed = config_.train.seed});
   auto found = health_warnings(activity, means.effective_particles, trainer_.particles());
   for (const std::string& warning : found) {
     if (said_.insert(warning).second) progress_.say("warning: " + warning);
@@ -275,7 +275,7 @@ void TrainingRun::end_epoch() {
   unsaved_lines_.push_back(std::move(line));
   try_to_write([&] { append_lines(); });
   if (last) draw_samples();  // the last checkpoint says that all is done
-  if (last || epoch % config_.train.save_every == 0) try_to_write([&] { save(); });
+  if (last || epoch % config_.save.every == 0) try_to_write([&] { save(); });
   show_progress(/*epoch_done=*/true);
 }
 
@@ -293,8 +293,8 @@ void TrainingRun::finish() {
 void TrainingRun::draw_samples() {
   if (!can_show(data_)) return;
   try_to_write([&] {
-    write_png(directory_.samples(),
-              sample_picture(backend_, test_spec_, trainer_.params(), data_, config_.seed, {}));
+    write_png(directory_.samples(), sample_picture(backend_, test_spec_, trainer_.params(), data_,
+                                                   config_.train.seed, {}));
   });
 }
 

@@ -70,7 +70,7 @@ TEST_F(RunDirectoryTest, KeepsTheNewestTwoAndTheBest) {
 TEST_F(RunDirectoryTest, KeepsAsManyAsAsked) {
   for (std::int64_t step = 1; step <= 9; ++step) {
     Checkpoint checkpoint = at_step(step);
-    checkpoint.config.train.keep = 5;
+    checkpoint.config.save.keep = 5;
     run_.save(checkpoint);
   }
   EXPECT_EQ(files().size(), 5u + 1);  // and latest
@@ -197,7 +197,7 @@ TEST_F(RunDirectoryTest, AHugeFileIsNamedAndPassedOver) {
 // A kill between an epoch's line of metrics and its checkpoint is no loss.
 TEST_F(RunDirectoryTest, KnowsWhetherACheckpointWasLost) {
   Config config;
-  config.train.save_every = 3;
+  config.save.every = 3;
   run_.create(config);
   const auto is_lost = [&] {
     try {
@@ -217,10 +217,10 @@ TEST_F(RunDirectoryTest, KnowsWhetherACheckpointWasLost) {
   EXPECT_FALSE(is_lost_after(0));
   EXPECT_FALSE(is_lost_after(3));
   EXPECT_TRUE(is_lost_after(4));
-  config.train.save_steps = 20;  // at the ends of epochs, where save_every alone decides
+  config.save.steps = 20;  // at the ends of epochs, where save_every alone decides
   write_file_atomically(path_ / "config.toml", to_toml(config));
   EXPECT_FALSE(is_lost_after(3));
-  config.train.save_steps = 15;
+  config.save.steps = 15;
   write_file_atomically(path_ / "config.toml", to_toml(config));
   EXPECT_FALSE(is_lost_after(1));
   EXPECT_TRUE(is_lost_after(2));
@@ -244,7 +244,7 @@ TEST_F(RunDirectoryTest, ACheckpointThatCannotBeWrittenLeavesTheOneBefore) {
   for (const char* obstacle : {"step-00000020.safetensors", "latest"}) {
     const auto save = [&](std::int64_t step) {
       Checkpoint checkpoint = at_step(step);
-      checkpoint.config.train.keep = 1;
+      checkpoint.config.save.keep = 1;
       run_.save(checkpoint);
     };
     save(10);
