@@ -64,8 +64,8 @@ OpenedRun open_run(const std::string& path, std::string name, bool best) {
                 .network = checkpoint.network,
                 .config = checkpoint.config,
                 .state = checkpoint.state,
-                .metrics = read_metrics(directory.metrics(), warn),
-                .sessions = read_metrics(directory.sessions(), warn)};
+                .metrics = read_epochs(directory.metrics(), warn),
+                .sessions = read_sessions(directory.sessions(), warn)};
   return {std::move(run), std::move(checkpoint)};
 }
 

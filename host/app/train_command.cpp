@@ -13,8 +13,8 @@
 #include "host/base/error.hpp"
 #include "host/base/names.hpp"
 #include "host/devices/registry.hpp"
-#include "host/run/metrics.hpp"
 #include "host/run/rate_search.hpp"
+#include "host/run/records.hpp"
 #include "host/run/test_figures.hpp"
 #include "host/run/training_run.hpp"
 
@@ -224,8 +224,8 @@ bool is_finished(const TrainCommand& command, Config config, const RunDirectory&
   if (!differences(saved->config, config).empty()) return false;  // which resuming refuses
   progress.say(fmt::format("{} is finished: {} epochs in {}", directory.path().string(),
                            saved->state.epoch, duration(saved->state.seconds)));
-  const auto lines = read_metrics(directory.metrics(), warn);
-  const auto test = lines.empty() ? std::nullopt : test_in(lines.back());
+  const auto epochs = read_epochs(directory.metrics(), warn);
+  const auto test = epochs.empty() ? std::nullopt : test_in(epochs.back());
   if (test) progress.say("test " + test_figures(*test));
   return true;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "host/base/utf8.hpp"
 #include "host/model/estimator.hpp"

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "host/base/error.hpp"
 #include "host/formats/atomic_file.hpp"

@@ -8,7 +8,7 @@
 
 #include "host/base/error.hpp"
 #include "host/formats/atomic_file.hpp"
-#include "host/run/metrics.hpp"
+#include "host/run/records.hpp"
 
 namespace sfnn {
 namespace fs = std::filesystem;
@@ -232,13 +232,9 @@ void RunDirectory::require_never_saved() const {
     stop(fmt::format("{} names a checkpoint, and there is none", latest.string()));
   // An epoch's line comes before its checkpoint, and after all that were due earlier.
   const SaveConfig save = config().save;
-  for (const MetricsLine& line : read_metrics(metrics(), [](const std::string&) {})) {
-    if (line.contains(kNeverSaved)) continue;
-    const auto epoch = line.value("epoch", std::uint64_t(0));
-    const auto found = line.find("step");
-    const auto step = found != line.end() && found->is_number_unsigned()
-                          ? found->get<std::uint64_t>()
-                          : std::uint64_t(0);
+  for (const EpochRecord& record : read_epochs(metrics(), [](const std::string&) {})) {
+    if (record.never_saved) continue;
+    const std::uint64_t epoch = record.epoch.value_or(0), step = record.step.value_or(0);
     const std::uint64_t per_epoch = epoch > 0 ? step / epoch : 0, every = save.steps;
     const bool within = every > 0 && every < step && per_epoch > 0 && every % per_epoch != 0;
     if (epoch > std::uint64_t(save.every) || within) {

@@ -25,9 +25,6 @@
 
 namespace sfnn {
 
-// Of a line of metrics: checkpoints were due before, and none could be written.
-inline constexpr const char* kNeverSaved = "never_saved";
-
 class RunDirectory {
  public:
   explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace sfnn {
 
 std::string test_figures(const Evaluation& test) {
@@ -14,28 +12,21 @@ std::string test_figures(const Evaluation& test) {
   return text;
 }
 
-void add_test(MetricsLine& line, const Evaluation& test) {
-  line["test_nll"] = test.nll;
-  if (test.error) line["test_error"] = *test.error;
-  if (test.criterion_sse) line["test_criterion_sse"] = *test.criterion_sse;
-  if (test.mean_sse) line["test_mean_sse"] = *test.mean_sse;
-  line["test_particles"] = test.particles;
+void add_test(EpochRecord& record, const Evaluation& test) {
+  record.test_nll = test.nll;
+  record.test_error = test.error;
+  record.test_criterion_sse = test.criterion_sse;
+  record.test_mean_sse = test.mean_sse;
+  record.test_particles = test.particles;
 }
 
-std::optional<Evaluation> test_in(const MetricsLine& line) {
-  const auto number = [&](const char* key) -> std::optional<double> {
-    const auto found = line.find(key);
-    return found != line.end() && found->is_number() ? std::optional(found->get<double>())
-                                                     : std::nullopt;
-  };
-  const auto nll = number("test_nll");
-  if (!nll) return std::nullopt;
-  const double particles = number("test_particles").value_or(0);
-  return Evaluation{.particles = std::int64_t(std::clamp(particles, 0.0, 2147483647.0)),
-                    .nll = *nll,
-                    .error = number("test_error"),
-                    .criterion_sse = number("test_criterion_sse"),
-                    .mean_sse = number("test_mean_sse")};
+std::optional<Evaluation> test_in(const EpochRecord& record) {
+  if (!record.test_nll) return std::nullopt;
+  return Evaluation{.particles = record.test_particles.value_or(0),
+                    .nll = *record.test_nll,
+                    .error = record.test_error,
+                    .criterion_sse = record.test_criterion_sse,
+                    .mean_sse = record.test_mean_sse};
 }
 
 }  // namespace sfnn

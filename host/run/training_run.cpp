@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "host/base/error.hpp"
-#include "host/run/metrics.hpp"
 #include "host/run/pictures.hpp"
 #include "host/run/session.hpp"
 #include "host/run/test_figures.hpp"
@@ -54,12 +53,7 @@ void TrainingRun::resume() {
     start();
   }
   saved_.reset();
-  // Epochs that the checkpoint does not know of will be trained, and reported, again.
-  std::vector<MetricsLine> lines = read_metrics(directory_.metrics(), warn);
-  std::erase_if(lines, [&](const MetricsLine& line) {
-    return line.value("epoch", std::int64_t(0)) > state_.epoch;
-  });
-  rewrite_metrics(directory_.metrics(), lines);
+  take_back_epochs_after(directory_.metrics(), std::uint64_t(state_.epoch), warn);
 }
 
 void TrainingRun::restore(const Checkpoint& saved) {
@@ -127,7 +121,7 @@ Checkpoint TrainingRun::checkpoint() {
 TrainingRun::End TrainingRun::train() {
   if (trainer_.step() < trainer_.total_steps()) {
     try_to_write(
-        [&] { append_metrics(directory_.sessions(), session_line(backend_, trainer_.step())); });
+        [&] { append_record(directory_.sessions(), session_record(backend_, trainer_.step())); });
   }
   while (trainer_.step() < trainer_.total_steps()) {
     if (trainer_.step() == options_.profiled.first) backend_.profiler(true);
@@ -204,9 +198,9 @@ void TrainingRun::save_as_best(double valid_nll, std::int64_t epoch) {
   if (!try_to_write([&] { directory_.save_best(checkpoint()); })) state_ = before;
 }
 
-void TrainingRun::append_lines() {
-  for (; !unsaved_lines_.empty(); unsaved_lines_.pop_front())
-    append_metrics(directory_.metrics(), unsaved_lines_.front());
+void TrainingRun::append_records() {
+  for (; !unsaved_records_.empty(); unsaved_records_.pop_front())
+    append_record(directory_.metrics(), unsaved_records_.front());
 }
 
 // --- epochs ------------------------------------------------------------------------------------
@@ -257,23 +251,24 @@ void TrainingRun::end_epoch() {
       save_as_best(valid_->nll, epoch);
     }
   }
-  MetricsLine line{{"epoch", epoch},
-                   {"step", trainer_.step()},
-                   {"train_c_hat", means.C_hat},
-                   {"valid_nll", nullptr},
-                   {"learning_rate", trainer_.learning_rate(trainer_.step() - 1)},
-                   {"effective_particles", means.effective_particles}};
-  if (valid_) line["valid_nll"] = valid_->nll;
-  if (valid_ && valid_->error) line["valid_error"] = *valid_->error;
+  EpochRecord record{.epoch = std::uint64_t(epoch),
+                     .step = std::uint64_t(trainer_.step()),
+                     .train_c_hat = means.C_hat,
+                     .learning_rate = trainer_.learning_rate(trainer_.step() - 1),
+                     .effective_particles = means.effective_particles};
+  if (valid_) {
+    record.valid_nll = valid_->nll;
+    record.valid_error = valid_->error;
+  }
   if (last) {
     test_ = evaluate_on(data_.test);
-    add_test(line, *test_);
+    add_test(record, *test_);
   }
-  if (const auto signs = warnings(means); !signs.empty()) line["warnings"] = signs;
-  line["seconds"] = seconds();
-  if (tried_to_save_ && saved_step_ < 0) line[kNeverSaved] = true;
-  unsaved_lines_.push_back(std::move(line));
-  try_to_write([&] { append_lines(); });
+  record.warnings = warnings(means);
+  record.seconds = seconds();
+  record.never_saved = tried_to_save_ && saved_step_ < 0;
+  unsaved_records_.push_back(std::move(record));
+  try_to_write([&] { append_records(); });
   if (last) draw_samples();  // the last checkpoint says that all is done
   if (last || epoch % config_.save.every == 0) try_to_write([&] { save(); });
   show_progress(/*epoch_done=*/true);
@@ -283,7 +278,7 @@ void TrainingRun::finish() {
   // Without epochs there is what it started with; after failed attempts, a last one that counts.
   write([&] {
     if (saved_step_ < trainer_.step()) save();
-    append_lines();
+    append_records();
   });
   if (test_) return;
   test_ = evaluate_on(data_.test);  // no epoch was asked for, or the run had ended before

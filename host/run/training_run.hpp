@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "host/run/assemble.hpp"
-#include "host/run/metrics.hpp"
 #include "host/run/progress.hpp"
+#include "host/run/records.hpp"
 #include "host/run/run_directory.hpp"
 #include "host/train/evaluate.hpp"
 #include "host/train/trainer.hpp"
@@ -70,7 +70,7 @@ class TrainingRun {
   bool checkpoint_is_due() const;  // within an epoch
   void save();                     // as the newest checkpoint
   void save_as_best(double valid_nll, std::int64_t epoch);
-  void append_lines();  // those of metrics.jsonl that are not yet written
+  void append_records();  // those of metrics.jsonl that are not yet written
   // Calls `files`, which writes some. Where one cannot be written, write() stops the run;
   // try_to_write() does so, or says it and returns false, as options.on_save_error has it.
   void write(const std::function<void()>& files);
@@ -93,10 +93,10 @@ class TrainingRun {
   std::chrono::steady_clock::time_point session_start_ = std::chrono::steady_clock::now();
   double seconds_before_ = 0;  // spent by earlier sessions
   std::int64_t session_first_step_ = 0;
-  std::int64_t saved_step_ = -1;           // of the newest checkpoint
-  bool tried_to_save_ = false;             // in this session
-  std::set<std::string> said_;             // warnings
-  std::deque<MetricsLine> unsaved_lines_;  // of metrics.jsonl, oldest first
+  std::int64_t saved_step_ = -1;             // of the newest checkpoint
+  bool tried_to_save_ = false;               // in this session
+  std::set<std::string> said_;               // warnings
+  std::deque<EpochRecord> unsaved_records_;  // of metrics.jsonl, oldest first
 };
 
 }  // namespace sfnn

@@ -6,6 +6,7 @@
 
 #include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "host/base/error.hpp"
 #include "host/formats/atomic_file.hpp"

@@ -103,9 +103,9 @@ TEST(Chart, LongNamesAreCutBetweenLetters) {
 ReportRun some_run(const std::string& name) {
   ReportRun run{.name = name, .path = name};
   run.network = {.D_in = 4, .hidden = {{.n_s = 3}}, .D_out = 2};
-  run.metrics = {{{"epoch", 1}, {"train_c_hat", -3.5}, {"valid_nll", 3.25}},
-                 {{"epoch", 2}, {"train_c_hat", -2.5}, {"valid_nll", nullptr}}};
-  run.sessions = {{{"started", "2026-01-31 12:30 UTC"}, {"device", "cpu (AVX2, 2 threads)"}}};
+  run.metrics = {{.epoch = 1, .train_c_hat = -3.5, .valid_nll = 3.25},
+                 {.epoch = 2, .train_c_hat = -2.5}};
+  run.sessions = {{.started = "2026-01-31 12:30 UTC", .device = "cpu (AVX2, 2 threads)"}};
   LayerActivity layer{.layer = 1, .units = 3, .entropy = 0.4321};
   layer.histogram[0] = 1;
   Measured& measured = run.measured.emplace();
@@ -151,9 +151,9 @@ TEST(Report, EpochsAreWholeAndThoseBeyondThePlotAreSaid) {
   ReportRun run = some_run("first");
   EXPECT_THAT(report_page({run}, kOrigin), Not(HasSubstr(">1.5<")));
   run.metrics.clear();
-  for (int epoch = 1; epoch <= 12; ++epoch)
+  for (std::uint64_t epoch = 1; epoch <= 12; ++epoch)
     run.metrics.push_back(
-        {{"epoch", epoch}, {"train_c_hat", epoch == 1 ? -900.0 : -3.0 - 0.1 * (epoch % 2)}});
+        {.epoch = epoch, .train_c_hat = epoch == 1 ? -900.0 : -3.0 - 0.1 * double(epoch % 2)});
   EXPECT_THAT(report_page({run}, kOrigin), HasSubstr("epoch 1 lies beyond the plot"));
 }
 
@@ -161,9 +161,11 @@ TEST(Report, OnlyTheRunsWhoseEpochsLieBeyondThePlotAreSaidToBe) {
   const auto learning = [](const std::string& name, double first, double second) {
     ReportRun run = some_run(name);
     run.metrics.clear();
-    for (int epoch = 1; epoch <= 30; ++epoch) {
-      const double value = epoch == 1 ? first : epoch == 2 ? second : -3.0 - 0.1 * (epoch % 2);
-      run.metrics.push_back({{"epoch", epoch}, {"train_c_hat", value}});
+    for (std::uint64_t epoch = 1; epoch <= 30; ++epoch) {
+      const double value = epoch == 1   ? first
+                           : epoch == 2 ? second
+                                        : -3.0 - 0.1 * double(epoch % 2);
+      run.metrics.push_back({.epoch = epoch, .train_c_hat = value});
     }
     return run;
   };
@@ -255,10 +257,9 @@ TEST(Report, NothingFromAFileBecomesMarkup) {
   ReportRun run = some_run(kHostile);
   run.path = run.note = run.measured->data_name = kHostile;
   run.config.data.set = kHostile;
-  run.metrics.push_back({{"epoch", kHostile},
-                         {"train_c_hat", kHostile},
-                         {"warnings", {kHostile, {{kHostile, kHostile}}, 7}}});
-  run.sessions.push_back({{"device", kHostile}, {"cpu", {kHostile}}, {"step", kHostile}});
+  run.metrics.push_back({.warnings = {kHostile, kHostile + std::string("2"), "7"}});
+  run.sessions.push_back(
+      {.started = kHostile, .device = kHostile, .cpu = kHostile, .version = kHostile});
   const std::string page = report_page({run, run}, {kHostile, kHostile, kHostile});
   EXPECT_THAT(page, Not(HasSubstr("<script")));
   EXPECT_THAT(page, Not(HasSubstr("alert(1)</script>")));
@@ -269,8 +270,8 @@ TEST(Report, NothingFromAFileBecomesMarkup) {
 TEST(Report, WarningsAreListedWithTheirEpochs) {
   ReportRun run = some_run("a");
   EXPECT_THAT(report_page({run}, kOrigin), Not(HasSubstr("<h2>Warnings</h2>")));
-  run.metrics[1]["warnings"] = {"units are stuck", "particles have collapsed"};
-  run.metrics.push_back({{"epoch", 3}, {"warnings", {"units are stuck"}}});
+  run.metrics[1].warnings = {"units are stuck", "particles have collapsed"};
+  run.metrics.push_back({.epoch = 3, .warnings = {"units are stuck"}});
   const std::string page = report_page({run}, kOrigin);
   EXPECT_THAT(page, HasSubstr("a: units are stuck, in 2 of 3 epochs"));
   EXPECT_THAT(page, HasSubstr("a: particles have collapsed, in 1 of 3 epochs"));
@@ -280,8 +281,7 @@ TEST(Report, WarningsAreListedWithTheirEpochs) {
 // take minutes.
 TEST(Report, ManyWarningsTakeLittleTime) {
   ReportRun run = some_run("a");
-  MetricsLine& list = run.metrics[1]["warnings"] = MetricsLine::array();
-  for (int i = 0; i < 200'000; ++i) list.push_back(fmt::format("{:06}", i));
+  for (int i = 0; i < 200'000; ++i) run.metrics[1].warnings.push_back(fmt::format("{:06}", i));
   const auto begin = std::chrono::steady_clock::now();
   const std::string page = report_page({run}, kOrigin);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));

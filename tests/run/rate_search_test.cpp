@@ -1,6 +1,8 @@
 // `sfnn train --search-lr`: the grid, the choice, what is kept of it.
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "host/formats/atomic_file.hpp"
 #include "host/run/metrics.hpp"
 #include "tests/support/program.hpp"

@@ -11,7 +11,7 @@
 
 #include "host/base/error.hpp"
 #include "host/formats/atomic_file.hpp"
-#include "host/run/metrics.hpp"
+#include "host/run/records.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace sfnn {
@@ -208,10 +208,10 @@ TEST_F(RunDirectoryTest, KnowsWhetherACheckpointWasLost) {
     return false;
   };
   // Of ten steps each.
-  const auto is_lost_after = [&](std::int64_t epochs) {
+  const auto is_lost_after = [&](std::uint64_t epochs) {
     fs::remove(run_.metrics());
-    for (std::int64_t epoch = 1; epoch <= epochs; ++epoch)
-      append_metrics(run_.metrics(), {{"epoch", epoch}, {"step", 10 * epoch}});
+    for (std::uint64_t epoch = 1; epoch <= epochs; ++epoch)
+      append_record(run_.metrics(), EpochRecord{.epoch = epoch, .step = 10 * epoch});
     return is_lost();
   };
   EXPECT_FALSE(is_lost_after(0));

@@ -7,10 +7,11 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "host/formats/atomic_file.hpp"
 #include "host/formats/npy.hpp"
-#include "host/run/metrics.hpp"
+#include "host/run/records.hpp"
 #include "tests/support/program.hpp"
 
 namespace sfnn {
@@ -240,7 +241,7 @@ TEST_F(Trust, ARunThatCouldNeverSaveBeginsAgain) {
   const Result resumed = run("train --resume --out here");
   EXPECT_EQ(resumed.code, 0) << resumed.out;
   EXPECT_EQ(newest("here").params, newest("whole").params);
-  EXPECT_FALSE(read_metrics(directory_ / "here/metrics.jsonl").back().contains(kNeverSaved));
+  EXPECT_FALSE(read_epochs(directory_ / "here/metrics.jsonl").back().never_saved);
 }
 
 // Lines that could not be written go in with the next one.
