@@ -11,7 +11,6 @@
 #include "host/app/terminal_progress.hpp"
 #include "host/base/duration.hpp"
 #include "host/base/error.hpp"
-#include "host/base/names.hpp"
 #include "host/devices/registry.hpp"
 #include "host/run/rate_search.hpp"
 #include "host/run/records.hpp"
@@ -23,9 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Names<OnSaveError, 2> kOnSaveError{
-    {{OnSaveError::stop, "stop"}, {OnSaveError::go_on, "continue"}}};
-
 struct TrainCommand {
   MachineOptions machine;
   std::string config_file;
@@ -34,7 +30,7 @@ struct TrainCommand {
   std::string init_from;              // a run or a checkpoint: sets net.init_from
   std::string search_lr;              // "1e-4:1"; empty: the config's rate
   std::int64_t search_epochs = 0;     // of each rate tried; 0: chosen
-  std::string on_save_error{name_in(kOnSaveError, OnSaveError::stop)};
+  std::string on_save_error{to_string(OnSaveError::stop)};
   std::string profile_steps;  // "100:110": what a profiler is to see; empty: nothing is marked
   bool resume = false, dry_run = false, quiet = false, verbose = false;
 };
@@ -263,7 +259,7 @@ int run_train(TrainCommand command) {
     return kDone;
   }
   const RunOptions options{.machine = command.machine,
-                           .on_save_error = *value_in(kOnSaveError, command.on_save_error),
+                           .on_save_error = *from_string<OnSaveError>(command.on_save_error),
                            .profiled = profiled,
                            .stop = stop_requested};
   TrainingRun run(*backend, config, options, data, directory, progress, std::move(saved));
@@ -320,7 +316,7 @@ void add_train_command(CLI::App& app, int& code) {
   sub->add_option("--on-save-error", command->on_save_error,
                   "Where a checkpoint cannot be written (a full disk): stop, or continue and try "
                   "again with the next")
-      ->check(CLI::IsMember(names_of(kOnSaveError)))
+      ->check(CLI::IsMember(all_names<OnSaveError>()))
       ->capture_default_str();
   sub->add_option("--profile-steps", command->profile_steps,
                   "Mark steps for a profiler: 100:110, the ten after the first hundred")

@@ -38,7 +38,7 @@ Group all_of(const Runs& runs) {
 
 // For a chart's title, where the data set itself is not here to be asked.
 std::string name_of(const DataOptions& data) {
-  if (data.set != "files") return fmt::format("{} {}", data.set, task_of(data));
+  if (data.set != "files") return fmt::format("{} {}", data.set, to_string(task_of(data)));
   const auto file = [](const std::string& path) {
     return std::filesystem::path(path).filename().string();
   };
@@ -49,9 +49,10 @@ std::string name_of(const DataOptions& data) {
 std::vector<Group> by_data(const Runs& runs) {
   const auto data_of = [](const ReportRun& run) {
     const DataOptions& data = run.config.data;
-    std::vector<std::string> key = {data.set, task_of(data)};
+    std::vector<std::string> key = {data.set, std::string(to_string(task_of(data)))};
     if (data.set == "files")
-      key.insert(key.end(), {data.train_x, data.train_y, data.test_x, data.test_y, data.output});
+      key.insert(key.end(), {data.train_x, data.train_y, data.test_x, data.test_y,
+                             std::string(to_string(data.output))});
     return key;
   };
   std::vector<Group> groups;

@@ -1,6 +1,7 @@
 #include "host/run/config.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
@@ -270,47 +271,37 @@ std::string to_toml(const Config& config) {
   return text;
 }
 
-std::string config_help() {
-  std::string text;
-  const Config defaults;
-  Config::visit(defaults, [&](std::string_view key, const auto& value, std::string_view help,
-                              const Allowed& allowed) {
-    const std::string choices =
-        allowed.choices.empty() ? "" : fmt::format(" ({})", allowed.choices);
-    text +=
-        fmt::format("  {:<28} {}{}\n",
-                    fmt::format("{}={}", key, TypeOf<decltype(value)>::text(value)), help, choices);
-  });
-  return text;
-}
-
 namespace {
 
-std::vector<std::string> words_of(std::string_view choices) {
-  std::vector<std::string> words;
-  for (std::size_t begin = 0; begin < choices.size();) {
-    const std::size_t end = std::min(choices.find(" | ", begin), choices.size());
-    words.emplace_back(choices.substr(begin, end - begin));
-    begin = end + 3;
-  }
-  return words;
+// Those that the help text itself does not name.
+template <class T>
+std::string choices_in_help(const T&) {
+  if (std::is_same_v<T, bool> || std::is_same_v<T, Estimator>) return "";
+  const std::vector<std::string> choices = OptionType<T>::choices();
+  return choices.empty() ? "" : fmt::format(" ({})", fmt::join(choices, " | "));
 }
 
 }  // namespace
 
+std::string config_help() {
+  std::string text;
+  const Config defaults;
+  Config::visit(defaults, [&](std::string_view key, const auto& value, std::string_view help,
+                              const Allowed&) {
+    text += fmt::format("  {:<28} {}{}\n",
+                        fmt::format("{}={}", key, TypeOf<decltype(value)>::text(value)), help,
+                        choices_in_help(value));
+  });
+  return text;
+}
+
 std::vector<ConfigKey> config_keys() {
   std::vector<ConfigKey> keys;
   const Config defaults;
-  Config::visit(defaults, [&](std::string_view key, const auto& value, std::string_view,
-                              const Allowed& allowed) {
-    using T = std::remove_cvref_t<decltype(value)>;
-    std::vector<std::string> choices = words_of(allowed.choices);
-    if constexpr (std::is_same_v<T, bool>) choices = {"true", "false"};
-    if constexpr (std::is_same_v<T, Estimator>) {
-      for (const EstimatorInfo& row : kEstimators) choices.emplace_back(row.name);
-    }
-    keys.push_back({std::string(key), std::move(choices)});
-  });
+  Config::visit(defaults,
+                [&](std::string_view key, const auto& value, std::string_view, const Allowed&) {
+                  keys.push_back({std::string(key), TypeOf<decltype(value)>::choices()});
+                });
   return keys;
 }
 

@@ -24,12 +24,11 @@ namespace sfnn {
 struct Allowed {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
-  bool high_open = false;         // high itself is refused
-  std::string_view choices = {};  // of a text, as "once | epoch | none"; empty: any
+  bool high_open = false;  // high itself is refused
 };
 
 struct NetConfig {
-  std::vector<LayerSpec> hidden = {{.n_s = 200}, {.n_s = 200}};
+  std::vector<LayerSpec> hidden = std::vector(2, LayerSpec{.n_s = 200});
   std::string init_from;  // empty: weights are drawn
 };
 
@@ -71,13 +70,10 @@ struct Config {
     v("data.train_y", self.data.train_y, "files: targets, as many rows", any);
     v("data.test_x", self.data.test_x, "files: the same for the test", any);
     v("data.test_y", self.data.test_y, "files: the same for the test", any);
-    v("data.output", self.data.output, "files: the distribution of the targets",
-      Allowed{.choices = "softmax | bernoulli | gaussian"});
-    v("data.task", self.data.task, "what to predict; auto: faces for faces, else halves",
-      Allowed{.choices = "auto | halves | classes | faces | denoise"});
+    v("data.output", self.data.output, "files: the distribution of the targets", any);
+    v("data.task", self.data.task, "what to predict; auto: faces for faces, else halves", any);
     v("data.binarize", self.data.binarize,
-      "halves: draw pixels as bits once, anew each epoch, or leave them grey",
-      Allowed{.choices = "once | epoch | none"});
+      "halves: draw pixels as bits once, anew each epoch, or leave them grey", any);
     v("data.center", self.data.center, "take the mean of the training inputs off x", any);
     v("data.noise", self.train.noise, "standard deviation of Gaussian noise on training inputs",
       not_negative);

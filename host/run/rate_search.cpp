@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -20,7 +19,6 @@ namespace fs = std::filesystem;
 
 constexpr double kWanted = 0.5;      // share of the best run's gain below which a run is given up
 constexpr std::size_t kTrusted = 2;  // epochs after which that is asked
-constexpr std::array<std::string_view, 3> kEnds = {"finished", "hopeless", "not finite"};
 
 double number(std::string_view text) {
   double value = 0;
@@ -39,7 +37,7 @@ std::string key_of(const Config& short_config) {
 
 MetricsLine to_line(const RateTrial& trial, const std::string& key) {
   return {{"learning_rate", trial.rate},
-          {"end", trial.end},
+          {"end", to_string(trial.end)},
           {"epochs", trial.valid_nll.size()},
           {"valid_nll", trial.valid_nll},
           {"config", key}};
@@ -60,16 +58,17 @@ std::optional<RateTrial> to_trial(const MetricsLine& line, std::int64_t epochs) 
   if (rate == line.end() || !rate->is_number() || end == line.end() || !end->is_string() ||
       nlls == line.end() || !nlls->is_array() || nlls->empty())
     return std::nullopt;
-  RateTrial trial{.rate = rate->get<double>(), .end = end->get<std::string>()};
+  const auto known_end = from_string<TrialEnd>(end->get_ref<const std::string&>());
+  if (!known_end) return std::nullopt;
+  RateTrial trial{.rate = rate->get<double>(), .end = *known_end};
   for (const MetricsLine& nll : *nlls) {
     if (!nll.is_number() && !nll.is_null()) return std::nullopt;
     trial.valid_nll.push_back(nll.is_null() ? NAN : nll.get<double>());
   }
   const auto done = std::int64_t(trial.valid_nll.size());
   const bool bad = std::ranges::any_of(trial.valid_nll, [](double v) { return !std::isfinite(v); });
-  const bool whole = trial.end == "finished" ? done == epochs && !bad : done <= epochs;
-  return whole && std::ranges::find(kEnds, trial.end) != kEnds.end() ? std::optional(trial)
-                                                                     : std::nullopt;
+  const bool whole = trial.end == TrialEnd::finished ? done == epochs && !bad : done <= epochs;
+  return whole ? std::optional(trial) : std::nullopt;
 }
 
 // Trials of another config do not count, and go.
@@ -93,7 +92,8 @@ std::vector<RateTrial> known_trials(const fs::path& path, const std::string& key
 const RateTrial* best_of(const std::vector<RateTrial>& trials) {
   const RateTrial* best = nullptr;
   for (const RateTrial& trial : trials) {
-    if (trial.end == "finished" && (!best || trial.valid_nll.back() < best->valid_nll.back()))
+    if (trial.end == TrialEnd::finished &&
+        (!best || trial.valid_nll.back() < best->valid_nll.back()))
       best = &trial;
   }
   return best;
@@ -147,7 +147,7 @@ std::optional<RateTrial> Trials::run(double rate, const RateTrial* best, const R
   Trainer trainer(backend_, spec_, train_options_of(config_, machine_), data_);
   trainer.set_params(start_);
   if (!untrained_nll_) untrained_nll_ = valid_nll(trainer);
-  RateTrial trial{.rate = rate, .end = "finished"};
+  RateTrial trial{.rate = rate};
   while (trainer.step() < trainer.total_steps()) {
     trainer.train_step();
     if (search.stop()) return std::nullopt;
@@ -158,11 +158,11 @@ std::optional<RateTrial> Trials::run(double rate, const RateTrial* best, const R
     const double C_hat = trainer.epoch_means().C_hat;
     trial.valid_nll.push_back(std::isfinite(C_hat) ? valid_nll(trainer) : NAN);
     if (!std::isfinite(trial.valid_nll.back())) {
-      trial.end = "not finite";
+      trial.end = TrialEnd::not_finite;
       break;
     }
     if (is_hopeless(trial, best)) {
-      trial.end = "hopeless";
+      trial.end = TrialEnd::hopeless;
       break;
     }
   }
@@ -171,7 +171,7 @@ std::optional<RateTrial> Trials::run(double rate, const RateTrial* best, const R
 
 std::string row_of(const RateTrial& trial) {
   return fmt::format("  {:<10} {:>6} {:>12}  {}", trial.rate, trial.valid_nll.size(),
-                     fmt::format("{:.4f}", trial.valid_nll.back()), trial.end);
+                     fmt::format("{:.4f}", trial.valid_nll.back()), to_string(trial.end));
 }
 
 }  // namespace

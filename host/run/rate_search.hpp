@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "host/base/names.hpp"
 #include "host/run/assemble.hpp"
 #include "host/run/progress.hpp"
 #include "host/run/run_directory.hpp"
@@ -25,10 +26,16 @@ struct RateRange {
 RateRange parse_rate_range(const std::string& low_colon_high);  // throws ConfigError
 std::vector<double> rate_grid(const RateRange&);                // from the highest down
 
+enum class TrialEnd { finished, hopeless, not_finite };
+inline constexpr Names<TrialEnd, 3> kTrialEnds{{{TrialEnd::finished, "finished"},
+                                                {TrialEnd::hopeless, "hopeless"},
+                                                {TrialEnd::not_finite, "not finite"}}};
+constexpr const auto& names_of(TrialEnd) { return kTrialEnds; }
+
 struct RateTrial {
   double rate = 0;
   std::vector<double> valid_nll;  // after each epoch
-  std::string end;                // "finished", "hopeless" or "not finite"
+  TrialEnd end = TrialEnd::finished;
 };
 
 constexpr std::int64_t kMaxSearchEpochs = 1'000'000;

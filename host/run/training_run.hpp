@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "host/base/names.hpp"
 #include "host/run/assemble.hpp"
 #include "host/run/progress.hpp"
 #include "host/run/records.hpp"
@@ -20,6 +21,9 @@
 namespace sfnn {
 
 enum class OnSaveError { stop, go_on };
+inline constexpr Names<OnSaveError, 2> kOnSaveErrors{
+    {{OnSaveError::stop, "stop"}, {OnSaveError::go_on, "continue"}}};
+constexpr const auto& names_of(OnSaveError) { return kOnSaveErrors; }
 
 // From when `first` steps are done until `last` are.
 struct StepRange {

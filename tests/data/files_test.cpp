@@ -30,7 +30,7 @@ class Files : public testing::Test {
   Files() {
     options.set = "files";
     options.root = folder.path();
-    options.output = "gaussian";
+    options.output = Output::gaussian;
     options.train_x = "train_x.npy", options.train_y = "train_y.npy";
     options.test_x = "test_x.npy", options.test_y = "test_y.npy";
     put("train_x", {{6, 2}, std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, -10, 11}});
@@ -81,7 +81,7 @@ TEST_F(Files, BytesAreGreyValuesOrBits) {
 }
 
 TEST_F(Files, PicturesKeepTheirShapeAndIdxIsRead) {
-  options.output = "bernoulli";
+  options.output = Output::bernoulli;
   options.train_y = "train-y-idx3-ubyte.gz", options.test_y = "test-y-idx3-ubyte";
   folder.write(options.train_y, gzip(idx_header({6, 2, 3}) + Bytes(36, '\xff')));
   folder.write(options.test_y, idx_header({3, 2, 3}) + Bytes(18, 51));
@@ -114,7 +114,7 @@ TEST_F(Files, IdxMayHoldFloatsAndSignedBytes) {
 }
 
 TEST_F(Files, ClassesAreWholeNumbers) {
-  options.output = "softmax";
+  options.output = Output::softmax;
   put("train_y", {{6}, std::vector<std::int64_t>{0, 1, 2, 500, 1, 0}});
   put("test_y", {{3, 1}, std::vector<std::int64_t>{0, 500, 2}});
   EXPECT_THAT(data_error(), HasSubstr("test_y.npy: its shape is [3, 1]"));
@@ -162,16 +162,16 @@ TEST_F(Files, EachFaultIsNamedWithItsFile) {
 }
 
 TEST_F(Files, BernoulliTargetsAreProbabilities) {
-  options.output = "bernoulli";
+  options.output = Output::bernoulli;
   load();
   put("test_y", {{3}, std::vector<float>{0, .5, 1.5}});
   EXPECT_THAT(data_error(), AllOf(HasSubstr("test_y.npy"), HasSubstr("example 2, value 0 is 1.5")));
 }
 
 TEST_F(Files, KeysThatDoNotGoTogetherAreRefused) {
-  options.task = "classes";
+  options.task = Task::classes;
   EXPECT_THAT(config_error(), HasSubstr("data.output"));
-  options.task = "auto";
+  options.task = Task::automatic;
   options.test_y.clear();
   EXPECT_THAT(config_error(), HasSubstr("needs data.test_y"));
 }

@@ -143,7 +143,7 @@ TEST(Report, OnlyTheLikeIsCalledBest) {
   EXPECT_THAT(page, Not(best("1.50")));
   other.measured->test.particles = a.measured->test.particles;
   EXPECT_THAT(report_page({a, b, other}, kOrigin), best("1.50"));
-  other.config.data.task = "classes";
+  other.config.data.task = Task::classes;
   EXPECT_THAT(report_page({a, b, other}, kOrigin), Not(best("1.50")));
 }
 
@@ -211,8 +211,8 @@ TEST(Report, ADeterministicRunIsALineAcrossTheCurves) {
 
 TEST(Report, RunsOnOtherDataHaveChartsOfTheirOwn) {
   ReportRun a = some_run("a"), same = some_run("same"), other = some_run("other");
-  same.config.data.task = "halves";  // which auto stands for
-  other.config.data.task = "classes";
+  same.config.data.task = Task::halves;  // which auto stands for
+  other.config.data.task = Task::classes;
   other.measured->data_name = "classes of points";
   const std::string page = report_page({a, same, other}, kOrigin);
   for (const char* title : {"Training criterion", "Validation", "C_hat against M"}) {
@@ -228,7 +228,7 @@ TEST(Report, RunsOnOtherDataHaveChartsOfTheirOwn) {
   a.measured.reset(), same.measured.reset(), other.measured.reset();
   EXPECT_THAT(chart_of(report_page({a, other}, kOrigin), "Validation: glyphs classes"),
               HasSubstr(">other</text>"));
-  other.config.data.set = "files", other.config.data.task = "auto";
+  other.config.data.set = "files", other.config.data.task = Task::automatic;
   other.config.data.train_x = "/data/x.npy", other.config.data.train_y = "y.npy";
   EXPECT_THAT(chart_of(report_page({a, other}, kOrigin), "Validation: x.npy to y.npy"),
               HasSubstr(">other</text>"));

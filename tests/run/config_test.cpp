@@ -153,7 +153,9 @@ TEST(Config, TheSeedOfTheDataReachesThem) {
 }
 
 // Runs are compared, and the trials of a search found again, by keys, values and their order.
-TEST(Config, TheHashOfADefaultConfigStaysAsItWas) { EXPECT_EQ(config_hash(Config()), 0x01AE9658B28D2AEFu); }
+TEST(Config, TheHashOfADefaultConfigStaysAsItWas) {
+  EXPECT_EQ(config_hash(Config()), 0x01AE9658B28D2AEFu);
+}
 
 TEST(Config, FileOverridesDefaultsAndSettingsOverrideTheFile) {
   Config config = from_toml("seed = 7\n[train]\nepochs = 3\nlearning_rate = 1\n", "run.toml");
@@ -214,6 +216,10 @@ TEST(Config, ValuesOutOfRangeAreRefused) {
             "train.momentum = 1: must be a number from 0 to below 1");
   EXPECT_EQ(setting_error("train.estimator=G6"),
             "train.estimator = G6: must be one of G1 | G2 | G3 | G4 | G5");
+  EXPECT_EQ(setting_error("data.task=poems"),
+            "data.task = poems: must be one of auto | halves | classes | faces | denoise");
+  EXPECT_EQ(setting_error("data.output=any"),
+            "data.output = any: must be one of softmax | bernoulli | gaussian");
   EXPECT_EQ(setting_error("data.binarize=twice"),
             "data.binarize = twice: must be one of once | epoch | none");
   for (const auto* setting :
