@@ -37,11 +37,11 @@ int run_demo(const DemoCommand& command) {
   const DataSet data = data_of(config, command.machine);
   const GlyphBounds bounds = glyph_bounds(data.test);
   TerminalProgress progress(TerminalProgress::suitable_mode(command.quiet));
-  RunDirectory directory(command.out);
-  directory.clear(config);  // an earlier demo's files, nothing else
-  directory.create(config);
+  Run made_anew(command.out);
+  made_anew.directory().clear(config);  // an earlier demo's files, nothing else
   TrainingRun run(*backend, config, {.machine = command.machine, .stop = stop_requested}, data,
-                  directory, progress);
+                  std::move(made_anew), progress);
+  run.start();
   progress.say(
       fmt::format("{} on {}, {}", to_string(run.network()), data.name, backend->describe()));
   progress.say(fmt::format(
@@ -50,13 +50,13 @@ int run_demo(const DemoCommand& command) {
       bounds.optimum_nll, bounds.factorial_nll));
   catch_stop_signals();
   if (run.train() == TrainingRun::End::stopped) {
-    progress.say(
-        fmt::format("stopped; go on with sfnn train --resume --out {}", directory.path().string()));
+    progress.say(fmt::format("stopped; go on with sfnn train --resume --out {}",
+                             run.directory().path().string()));
     return kStopped;
   }
   fmt::print("demo: test NLL {:.2f}, optimum {:.2f}, best factorial {:.2f}, samples {}\n",
              run.test()->nll, bounds.optimum_nll, bounds.factorial_nll,
-             directory.samples().string());
+             run.directory().samples().string());
   return kDone;
 }
 

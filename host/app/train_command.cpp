@@ -37,13 +37,13 @@ struct TrainCommand {
 
 // A run that is resumed keeps its own config, and a search that is its own range; whatever else is
 // asked for is compared with it later.
-Config config_of(TrainCommand& command) {
+Config config_of(TrainCommand& command, Run& run) {
   Config config;
-  const RunDirectory directory(command.out);
+  const RunDirectory& directory = run.directory();
   if (!command.config_file.empty()) {
     config = load_config(command.config_file);
   } else if (command.resume && directory.holds_run()) {
-    config = directory.config();
+    config = *run.config();
   } else if (const auto search = command.resume ? saved_search(directory) : std::nullopt) {
     config = search->config;
     if (command.search_lr.empty()) {
@@ -106,18 +106,18 @@ std::string resume_command(const TrainCommand& command, const RunDirectory& dire
 // With --search-lr, the best rate of the search, or the one that it chose when the directory's run
 // began; else the config's. None: stopped.
 std::optional<double> rate_of(const TrainCommand& command, const Config& config, Backend& backend,
-                              const DataSet& data, RunDirectory& directory, Progress& progress) {
+                              const DataSet& data, Run& run, Progress& progress) {
   if (command.search_lr.empty()) return config.train.learning_rate;
   const RateRange range = parse_rate_range(command.search_lr);
-  if (directory.holds_run()) return directory.config().train.learning_rate;
+  if (run.config()) return run.config()->train.learning_rate;
   if (command.dry_run) return rate_grid(range).front();
   const auto rate = search_rate(
       backend, command.machine, data,
       {.config = config, .range = range, .epochs = command.search_epochs, .stop = stop_requested},
-      directory, progress);
+      run.directory(), progress);
   if (!rate) {
     progress.say(fmt::format("stopped in the search; continue with: {}",
-                             resume_command(command, directory)));
+                             resume_command(command, run.directory())));
   }
   return rate;
 }
@@ -207,50 +207,76 @@ std::vector<std::string> product_lines(const NetworkSpec& spec, Trainer& trainer
   return lines;
 }
 
-// Is the last checkpoint of the directory's run there? Then its figures are shown; nothing is left
-// to do, and the data need not be at hand.
-bool is_finished(const TrainCommand& command, Config config, const RunDirectory& directory,
-                 Progress& progress) {
-  if (!command.resume || command.dry_run || !directory.holds_run()) return false;
-  if (!command.search_lr.empty())
-    config.train.learning_rate = directory.config().train.learning_rate;
-  directory.require_same(config);
-  const auto saved = directory.newest([](const std::string&) {});  // resuming tells of damaged ones
+// Is the newest checkpoint the run's last? Then its figures are shown; nothing is left to do, and
+// the data need not be at hand.
+bool is_finished(const Config& config, const Run& run, Progress& progress) {
+  const std::optional<Checkpoint>& saved = run.newest();
   if (!saved || saved->state.epoch < config.train.epochs) return false;
   if (!differences(saved->config, config).empty()) return false;  // which resuming refuses
-  progress.say(fmt::format("{} is finished: {} epochs in {}", directory.path().string(),
+  progress.say(fmt::format("{} is finished: {} epochs in {}", run.directory().path().string(),
                            saved->state.epoch, duration(saved->state.seconds)));
-  const auto epochs = read_epochs(directory.metrics(), warn);
+  const auto epochs = read_epochs(run.directory().metrics(), warn);
   const auto test = epochs.empty() ? std::nullopt : test_in(epochs.back());
   if (test) progress.say("test " + test_figures(*test));
   return true;
+}
+
+// Opens the run that is to go on. A search has left its rate in the run's config.
+void open_to_resume(const TrainCommand& command, Config& config, Run& run, const Warn& warn) {
+  if (!command.search_lr.empty()) config.train.learning_rate = run.config()->train.learning_rate;
+  if (command.dry_run) {
+    run.look(warn);
+  } else {
+    run.require_same(config);
+    run.open(warn);
+  }
+}
+
+int train(const TrainCommand& command, TrainingRun& run, const DataSet& data,
+          const Backend& backend, Progress& progress) {
+  progress.say(fmt::format("{} on {}, {}: {}", to_string(run.network()), data.name,
+                           backend.describe(), run.directory().path().string()));
+  if (command.verbose) {
+    for (const std::string& line : product_lines(run.network(), run.trainer(), backend))
+      progress.say(line);
+  }
+  if (run.train() == TrainingRun::End::stopped) {
+    progress.say(fmt::format("stopped at step {}; continue with: {}", run.trainer().step(),
+                             resume_command(command, run.directory())));
+    return kStopped;
+  }
+  progress.say("test " + test_figures(*run.test()));
+  return kDone;
 }
 
 int run_train(TrainCommand command) {
   if (command.resume && command.out.empty()) {
     throw ConfigError("--resume needs --out: the directory of the run to go on with");
   }
-  Config config = config_of(command);
+  Run run(command.out);
+  Config config = config_of(command, run);
   TerminalProgress progress(TerminalProgress::suitable_mode(command.quiet));
-  if (is_finished(command, config, RunDirectory(command.out), progress)) return kDone;
+  const bool goes_on = command.resume && run.directory().holds_run();
+  std::vector<std::string> damaged;  // checkpoints; said only if the run goes on
+  if (goes_on) {
+    open_to_resume(command, config, run, [&](const std::string& line) { damaged.push_back(line); });
+    if (!command.dry_run && is_finished(config, run, progress)) return kDone;
+  }
   std::string device_note;
   const auto backend = make_backend(command.machine.backend, &device_note);
   if (command.machine.backend.device == "auto") progress.say(device_note);
   const DataSet data = data_of(config, command.machine);
-  RunDirectory directory(command.out.empty() ? new_directory(command, config)
-                                             : fs::path(command.out));
-  const bool goes_on = command.resume && directory.holds_run();
-  if (goes_on && !command.dry_run) directory.lock();
-  std::optional<Checkpoint> saved;
-  if (goes_on) saved = directory.newest([&](const std::string& line) { progress.warn(line); });
+  if (command.out.empty()) run = Run(new_directory(command, config));
+  run.require_lock();
+  for (const std::string& line : damaged) progress.warn(line);
   const NetworkSpec spec = network_of(config, data);
   const TrainPlan plan = plan_training(
-      *backend, spec, train_options_of(config, command.machine, *backend, saved), data);
+      *backend, spec, train_options_of(config, command.machine, *backend, run.newest()), data);
   const StepRange profiled = profiled_steps_of(command, plan.schedule.total_steps);
   if (plan.tiling.short_of_memory) progress.say(tiling_note(plan));
   if (!command.dry_run) require_memory(plan, *backend);
   catch_stop_signals();
-  const auto rate = rate_of(command, config, *backend, data, directory, progress);
+  const auto rate = rate_of(command, config, *backend, data, run, progress);
   if (!rate) return kStopped;
   config.train.learning_rate = *rate;
   if (command.dry_run) {
@@ -262,28 +288,15 @@ int run_train(TrainCommand command) {
                            .on_save_error = *from_string<OnSaveError>(command.on_save_error),
                            .profiled = profiled,
                            .stop = stop_requested};
-  TrainingRun run(*backend, config, options, data, directory, progress, std::move(saved));
+  TrainingRun training(*backend, config, options, data, std::move(run), progress);
   if (goes_on) {
-    run.resume();
+    training.resume();
   } else {
     if (command.resume && command.search_lr.empty())  // whose table was the beginning
       progress.say("there is no run to resume: starting afresh");
-    run.start();
-    directory.create(config);
+    training.start();
   }
-  progress.say(fmt::format("{} on {}, {}: {}", to_string(run.network()), data.name,
-                           backend->describe(), directory.path().string()));
-  if (command.verbose) {
-    for (const std::string& line : product_lines(run.network(), run.trainer(), *backend))
-      progress.say(line);
-  }
-  if (run.train() == TrainingRun::End::stopped) {
-    progress.say(fmt::format("stopped at step {}; continue with: {}", run.trainer().step(),
-                             resume_command(command, directory)));
-    return kStopped;
-  }
-  progress.say("test " + test_figures(*run.test()));
-  return kDone;
+  return train(command, training, data, *backend, progress);
 }
 
 }  // namespace

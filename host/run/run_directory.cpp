@@ -130,8 +130,10 @@ void RunDirectory::begin_search(bool is_known) {
   searches_ = true;
 }
 
-void RunDirectory::require_same(const Config& other) const {
-  const auto changed = differences(this->config(), other);
+void RunDirectory::require_same(const Config& other) const { require_same(config(), other); }
+
+void RunDirectory::require_same(const Config& own, const Config& other) const {
+  const auto changed = differences(own, other);
   if (changed.empty()) return;
   throw ConfigError(fmt::format("{} holds a run of another config ({}): choose another --out",
                                 path_.string(), fmt::join(changed, "; ")));

@@ -25,47 +25,50 @@ constexpr std::int64_t kExamplesLookedAt = 100, kParticlesLookedAt = 2;
 }  // namespace
 
 TrainingRun::TrainingRun(Backend& backend, const Config& config, RunOptions options,
-                         const DataSet& data, RunDirectory directory, Progress& progress,
-                         std::optional<Checkpoint> saved)
+                         const DataSet& data, Run run, Progress& progress)
     : backend_(backend),
       config_(config),
       options_(std::move(options)),
       data_(data),
-      directory_(std::move(directory)),
+      run_(std::move(run)),
       progress_(progress),
       spec_(network_of(config, data)),
       test_spec_(test_network_of(config, spec_)),
       looked_at_(first_of(data.valid.count > 0 ? data.valid : data.train, kExamplesLookedAt)),
-      saved_(std::move(saved)),
-      trainer_(backend, spec_, train_options_of(config, options_.machine, backend, saved_), data) {}
+      trainer_(backend, spec_, train_options_of(config, options_.machine, backend, run_.newest()),
+               data) {}
 
-void TrainingRun::start() {
+void TrainingRun::take_first_weights() {
   trainer_.set_params(
       starting_weights(config_, spec_, [&](const std::string& line) { progress_.warn(line); }));
 }
 
-void TrainingRun::resume() {
-  const auto warn = [&](const std::string& line) { progress_.warn(line); };  // --quiet or not
-  if (saved_) {
-    restore(*saved_);
-  } else {
-    directory_.require_never_saved();
-    start();
-  }
-  saved_.reset();
-  take_back_epochs_after(directory_.metrics(), std::uint64_t(state_.epoch), warn);
+void TrainingRun::start() {
+  take_first_weights();
+  run_.directory().create(config_);
 }
 
-void TrainingRun::restore(const Checkpoint& saved) {
+void TrainingRun::resume() {
+  if (std::optional<Checkpoint> saved = run_.take_newest()) {
+    restore(*std::move(saved));
+  } else {
+    directory().require_never_saved();
+    take_first_weights();
+  }
+  take_back_epochs_after(directory().metrics(), std::uint64_t(state_.epoch),
+                         [&](const std::string& line) { progress_.warn(line); });
+}
+
+void TrainingRun::restore(Checkpoint saved) {
   const auto refuse = [&](const std::string& why) {
-    throw DataError(fmt::format("{}: its checkpoint of step {} {}", directory_.path().string(),
+    throw DataError(fmt::format("{}: its checkpoint of step {} {}", directory().path().string(),
                                 saved.state.step, why));
   };
   if (const auto changed = differences(saved.config, config_); !changed.empty()) {
     throw ConfigError(
         fmt::format("{}: config.toml is not what its checkpoint of step {} was trained with ({}): "
                     "put it back as it was, or train with --init-from and another --out",
-                    directory_.path().string(), saved.state.step, fmt::join(changed, "; ")));
+                    directory().path().string(), saved.state.step, fmt::join(changed, "; ")));
   }
   if (!(saved.network == spec_)) refuse("is of another network");
   if (saved.state.step > trainer_.total_steps())
@@ -78,9 +81,9 @@ void TrainingRun::restore(const Checkpoint& saved) {
   }
   state_ = saved.state;
   trainer_.restore({.step = state_.step,
-                    .params = saved.params,
-                    .velocity = saved.velocity,
-                    .baseline = saved.baseline,
+                    .params = std::move(saved.params),
+                    .velocity = std::move(saved.velocity),
+                    .baseline = std::move(saved.baseline),
                     .C_hat_sum = state_.c_hat_sum,
                     .ess_sum = state_.effective_particles_sum});
   saved_step_ = state_.step;
@@ -98,12 +101,10 @@ Evaluation TrainingRun::evaluate_on(const Examples& examples) {
                   {.particles = config_.eval.particles, .seed = config_.train.seed});
 }
 
-Checkpoint TrainingRun::checkpoint() {
-  require_finite(/*thorough=*/true);
+Checkpoint TrainingRun::snapshot() {
   TrainerState trained = trainer_.state();
   state_.step = trained.step;
   state_.epoch = trained.step / trainer_.steps_per_epoch();
-  state_.seconds = seconds();
   state_.c_hat_sum = trained.C_hat_sum;
   state_.effective_particles_sum = trained.ess_sum;
   return {.network = spec_,
@@ -112,7 +113,6 @@ Checkpoint TrainingRun::checkpoint() {
           .baseline = std::move(trained.baseline),
           .x_mean = data_.x_mean,
           .x_bytes = input_bytes(config_.data.set, data_),
-          .state = state_,
           .config = config_,
           .tiling = trainer_.tiling(),
           .device = backend_.name()};
@@ -121,7 +121,7 @@ Checkpoint TrainingRun::checkpoint() {
 TrainingRun::End TrainingRun::train() {
   if (trainer_.step() < trainer_.total_steps()) {
     try_to_write(
-        [&] { append_record(directory_.sessions(), session_record(backend_, trainer_.step())); });
+        [&] { append_record(directory().sessions(), session_record(backend_, trainer_.step())); });
   }
   while (trainer_.step() < trainer_.total_steps()) {
     if (trainer_.step() == options_.profiled.first) backend_.profiler(true);
@@ -166,7 +166,7 @@ void TrainingRun::write(const std::function<void()>& files) {
     throw SaveError(
         fmt::format("{}: stopped at step {}; what was saved before is whole: make room, then "
                     "continue with --resume --out {}",
-                    error.what(), trainer_.step(), directory_.path().string()));
+                    error.what(), trainer_.step(), directory().path().string()));
   }
 }
 
@@ -185,22 +185,32 @@ bool TrainingRun::try_to_write(const std::function<void()>& files) {
 }
 
 void TrainingRun::save() {
+  require_finite(/*thorough=*/true);
+  Checkpoint checkpoint = snapshot();
+  save(checkpoint);
+}
+
+void TrainingRun::save(Checkpoint& checkpoint) {
   tried_to_save_ = true;
-  directory_.save(checkpoint());
+  state_.seconds = seconds();
+  checkpoint.state = state_;
+  run_.directory().save(checkpoint);
   saved_step_ = trainer_.step();
 }
 
-// The best is what the file holds: where it cannot be written, the one before stays the best.
-void TrainingRun::save_as_best(double valid_nll, std::int64_t epoch) {
+// The best is what the file holds: if it cannot be written, the one before stays the best.
+void TrainingRun::save_as_best(Checkpoint& checkpoint, double valid_nll, std::int64_t epoch) {
   const TrainState before = state_;
   state_.best_valid_nll = valid_nll;
   state_.best_epoch = epoch;
-  if (!try_to_write([&] { directory_.save_best(checkpoint()); })) state_ = before;
+  state_.seconds = seconds();
+  checkpoint.state = state_;
+  if (!try_to_write([&] { run_.directory().save_best(checkpoint); })) state_ = before;
 }
 
 void TrainingRun::append_records() {
   for (; !unsaved_records_.empty(); unsaved_records_.pop_front())
-    append_record(directory_.metrics(), unsaved_records_.front());
+    append_record(directory().metrics(), unsaved_records_.front());
 }
 
 // --- epochs ------------------------------------------------------------------------------------
@@ -242,13 +252,17 @@ void TrainingRun::end_epoch() {
   const Trainer::EpochMeans means = trainer_.epoch_means();
   const std::int64_t epoch = trainer_.step() / trainer_.steps_per_epoch();
   const bool last = trainer_.step() == trainer_.total_steps();
+  std::optional<Checkpoint> downloaded;  // once, for the best and for the newest
+  const auto checkpoint = [&]() -> Checkpoint& {
+    return downloaded ? *downloaded : downloaded.emplace(snapshot());
+  };
   valid_.reset();
   if (data_.valid.count > 0 && (last || epoch % config_.eval.every == 0)) {
     valid_ = evaluate_on(data_.valid);
     if (!std::isfinite(valid_->nll))
       throw Error(fmt::format("step {}: the validation NLL is no longer finite", trainer_.step()));
     if (!state_.best_valid_nll || valid_->nll < *state_.best_valid_nll) {
-      save_as_best(valid_->nll, epoch);
+      save_as_best(checkpoint(), valid_->nll, epoch);
     }
   }
   EpochRecord record{.epoch = std::uint64_t(epoch),
@@ -270,7 +284,7 @@ void TrainingRun::end_epoch() {
   unsaved_records_.push_back(std::move(record));
   try_to_write([&] { append_records(); });
   if (last) draw_samples();  // the last checkpoint says that all is done
-  if (last || epoch % config_.save.every == 0) try_to_write([&] { save(); });
+  if (last || epoch % config_.save.every == 0) try_to_write([&] { save(checkpoint()); });
   show_progress(/*epoch_done=*/true);
 }
 
@@ -288,8 +302,8 @@ void TrainingRun::finish() {
 void TrainingRun::draw_samples() {
   if (!can_show(data_)) return;
   try_to_write([&] {
-    write_png(directory_.samples(), sample_picture(backend_, test_spec_, trainer_.params(), data_,
-                                                   config_.train.seed, {}));
+    write_png(directory().samples(), sample_picture(backend_, test_spec_, trainer_.params(), data_,
+                                                    config_.train.seed, {}));
   });
 }
 

@@ -14,7 +14,7 @@
 #include "host/run/assemble.hpp"
 #include "host/run/progress.hpp"
 #include "host/run/records.hpp"
-#include "host/run/run_directory.hpp"
+#include "host/run/run.hpp"
 #include "host/train/evaluate.hpp"
 #include "host/train/trainer.hpp"
 
@@ -40,14 +40,14 @@ struct RunOptions {
 
 class TrainingRun {
  public:
-  // saved: what `resume` goes on from. The data and the backend must outlive the run.
-  TrainingRun(Backend&, const Config&, RunOptions, const DataSet&, RunDirectory, Progress&,
-              std::optional<Checkpoint> saved = {});
+  // run: to start in its directory, or opened, to resume. The data and the backend must outlive it.
+  TrainingRun(Backend&, const Config&, RunOptions, const DataSet&, Run run, Progress&);
 
-  // Takes the weights that the config asks for: drawn ones, or those of net.init_from.
+  // Takes the weights that the config asks for, drawn ones or those of net.init_from, and makes the
+  // directory a run's.
   void start();
-  // Goes on from the saved state, or starts where there was none yet. Throws DataError, and leaves
-  // all as it is, where the directory has lost it.
+  // Goes on from the newest checkpoint, or from the first weights if there was none yet. Throws
+  // DataError, and leaves all as it is, if the directory has lost it.
   void resume();
 
   enum class End { finished, stopped };
@@ -59,9 +59,11 @@ class TrainingRun {
   const std::optional<Evaluation>& test() const { return test_; }
   const NetworkSpec& network() const { return spec_; }
   Trainer& trainer() { return trainer_; }
+  const RunDirectory& directory() const { return run_.directory(); }
 
  private:
-  void restore(const Checkpoint&);
+  void take_first_weights();
+  void restore(Checkpoint);
   void end_epoch();
   void finish();
   void draw_samples();
@@ -72,24 +74,25 @@ class TrainingRun {
   double seconds() const;
   Evaluation evaluate_on(const Examples&);
   bool checkpoint_is_due() const;  // within an epoch
-  void save();                     // as the newest checkpoint
-  void save_as_best(double valid_nll, std::int64_t epoch);
+  // The state after the last step as it can be saved; it is not checked.
+  Checkpoint snapshot();
+  void save();  // checks, then saves as the newest checkpoint
+  void save(Checkpoint&);
+  void save_as_best(Checkpoint&, double valid_nll, std::int64_t epoch);
   void append_records();  // those of metrics.jsonl that are not yet written
   // Calls `files`, which writes some. Where one cannot be written, write() stops the run;
   // try_to_write() does so, or says it and returns false, as options.on_save_error has it.
   void write(const std::function<void()>& files);
   bool try_to_write(const std::function<void()>& files);
-  Checkpoint checkpoint();
 
   Backend& backend_;
   Config config_;
   RunOptions options_;
   const DataSet& data_;
-  RunDirectory directory_;
+  Run run_;
   Progress& progress_;
   NetworkSpec spec_, test_spec_;
-  Examples looked_at_;               // for warnings
-  std::optional<Checkpoint> saved_;  // until it is resumed from
+  Examples looked_at_;  // for warnings
   Trainer trainer_;
   TrainState state_;                 // best so far; the rest is filled in when it is saved
   std::optional<Evaluation> valid_;  // of the last epoch that ended, where it had one

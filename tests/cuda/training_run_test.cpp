@@ -40,7 +40,7 @@ Outcome train(std::int64_t steps, bool graph, const RunOptions& options = {}) {
   TerminalProgress progress(TerminalProgress::Mode::terminal, out, std::chrono::milliseconds(0));
   Outcome outcome;
   {
-    TrainingRun run(*backend, config, options, data, RunDirectory(directory.path()), progress);
+    TrainingRun run(*backend, config, options, data, Run(directory.path()), progress);
     run.start();
     gpusim::clear_calls();
     gpusim::clear_launches();
