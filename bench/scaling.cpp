@@ -65,7 +65,7 @@ Cost measure(const Setting& setting, const DataSet& data, const Options& options
 void run(const Options& options) {
   const JsonFile json(options.json);
   const int cores = std::max(1u, std::thread::hardware_concurrency());
-  const DataSet data = load_data({.set = "glyphs", .task = "halves", .limit = 1000});
+  const DataSet data = load_data({.set = "glyphs", .task = Task::halves, .limit = 1000});
   nlohmann::ordered_json series;
   const auto add = [&](const std::string& what, std::int64_t value, const Setting& setting) {
     const Cost cost = measure(setting, data, options);

@@ -25,16 +25,16 @@ bool have(const char* set) {
 }
 
 // The real data set, or the built-in one where its files are absent.
-DataOptions real_or(const char* set, const char* task, const char* stand_in_task,
-                    Workload& workload) {
+DataOptions real_or(const char* set, Task task, Task stand_in_task, Workload& workload) {
   DataOptions options;
   const bool real = have(set);
   options.set = real ? set : "glyphs";
   options.task = real ? task : stand_in_task;
-  options.limit = real && std::string(task) == "faces" ? 0 : 10000;
+  options.limit = real && task == Task::faces ? 0 : 10000;
   workload.stand_in = !real;
-  workload.data_note = real ? fmt::format("{} {}", set, task)
-                            : fmt::format("glyphs {} standing in for {}", stand_in_task, set);
+  workload.data_note =
+      real ? fmt::format("{} {}", set, to_string(task))
+           : fmt::format("glyphs {} standing in for {}", to_string(stand_in_task), set);
   return options;
 }
 
@@ -53,24 +53,24 @@ Workload describe(int number) {
     case 1:
     case 2:
     case 6:
-      data = real_or("mnist", "halves", "halves", w);
+      data = real_or("mnist", Task::halves, Task::halves, w);
       w.spec.hidden = layers(200, 2);
       break;
     case 3:
-      data = real_or("mnist", "classes", "classes", w);
+      data = real_or("mnist", Task::classes, Task::classes, w);
       data.center = true;
       w.spec.hidden = layers(200, 2);
       w.options.learning_rate = 0.3;
       break;
     case 4:
-      data = real_or("faces/att", "faces", "denoise", w);
+      data = real_or("faces/att", Task::faces, Task::denoise, w);
       w.spec.hidden = layers(200, 2);
       w.options.epochs = 100;  // of 3 steps
       w.options.learning_rate = 0.003;
       break;
     case 5:
       data.set = "glyphs";
-      data.task = "denoise";
+      data.task = Task::denoise;
       data.limit = 2000;
       w.data_note = "glyphs denoise";
       w.spec.hidden = layers(1024, 3);

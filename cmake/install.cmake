@@ -21,7 +21,7 @@ install(EXPORT sfnn-targets NAMESPACE sfnn:: DESTINATION ${package_dir})
 # <sfnn/sfnn.hpp> is the one to include; the others are there because it includes them.
 install(FILES host/sfnn.hpp DESTINATION ${header_dir})
 foreach(header IN ITEMS
-    host/backend/backend host/backend/device_info host/devices/registry host/base/error host/base/function_ref
+    host/backend/backend host/backend/device_info host/devices/registry host/base/error host/base/function_ref host/base/names
     host/data/bytes host/data/dataset host/run/checkpoint host/run/config host/formats/safetensors
     host/model/estimator host/model/model host/model/network
     host/train/batch_gradient host/train/batches host/train/evaluate host/train/optimizer host/train/pass host/train/schedule host/train/staged_data

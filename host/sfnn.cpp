@@ -67,7 +67,8 @@ NetworkSpec network_for(const DataSet& data, const std::vector<std::string>& hid
 }
 
 Checkpoint checkpoint_of(Trainer& trainer, const TrainOptions& options, const DataSet& data) {
-  Config config = config_of(options);
+  Config config;
+  config.train = options;
   config.data.set = "files";
   config.net.hidden = trainer.model().spec().hidden;
   TrainState state = trainer.state();

@@ -41,7 +41,7 @@ int floor_of(const std::string& folder) {
 std::string folder_of(const std::string& path) { return fs::path(path).parent_path().string(); }
 
 std::vector<std::string> includes_of(const fs::path& file) {
-  static const std::regex include("^#include \"([^\"]+)\"");
+  static const std::regex include("^#include [<\"]([^>\"]+)[>\"]");
   std::vector<std::string> found;
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);)
@@ -77,6 +77,20 @@ TEST(Floors, NoIncludeLooksUpOrSideways) {
     }
   }
   EXPECT_GT(looked_at, 200u) << "the test has lost sight of the sources";
+}
+
+// A program of one's own runs, resumes, searches and reports without them.
+TEST(Floors, OnlyTheCommandsKnowTheCommandLineAndTheNetwork) {
+  static const std::regex library("(CLI|curl|openssl)/.*");
+  std::size_t found = 0;
+  for (const std::string& source : sources()) {
+    for (const std::string& include : includes_of(fs::path(SFNN_SOURCE_DIR) / source)) {
+      if (!std::regex_match(include, library)) continue;
+      ++found;
+      EXPECT_EQ(folder_of(source), "host/app") << source << " includes " << include;
+    }
+  }
+  EXPECT_GE(found, 3u) << "the test has lost sight of the sources";
 }
 
 }  // namespace

@@ -101,12 +101,6 @@ std::string examples(const std::string& lines) {
   return "Examples:\n" + lines + "\n\n" + exit_codes();
 }
 
-Config changed(Config config, const std::vector<std::string>& settings) {
-  for (const std::string& setting : settings) apply_setting(config, setting);
-  config.validate();
-  return config;
-}
-
 void print_network(const NetworkSpec& spec) {
   const ParamLayout layout(spec);
   fmt::print("network      {}\n", to_string(spec));

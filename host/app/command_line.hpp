@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "host/app/assemble.hpp"
+#include "host/run/assemble.hpp"
 
 namespace sfnn {
 
@@ -23,8 +23,7 @@ void require_output(const std::string& option, const std::string& path,
 std::string exit_codes();
 std::string examples(const std::string& lines);  // the foot of a --help, with the exit codes
 
-Config changed(Config, const std::vector<std::string>& settings);  // and valid
-void print_network(const NetworkSpec&);                            // with its tensors
-void warn(const std::string& line);  // on stderr; where that fails, nothing happens
+void print_network(const NetworkSpec&);  // with its tensors
+void warn(const std::string& line);      // on stderr; where that fails, nothing happens
 
 }  // namespace sfnn

@@ -5,8 +5,8 @@
 #include "host/app/command_line.hpp"
 #include "host/app/commands.hpp"
 #include "host/app/fetch.hpp"
-#include "host/app/progress.hpp"
 #include "host/app/signals.hpp"
+#include "host/app/terminal_progress.hpp"
 #include "host/base/error.hpp"
 #include "host/data/search_path.hpp"
 
@@ -28,7 +28,7 @@ int run_data(const DataCommand& command) {
       command.to.empty() ? cache_folder() : std::filesystem::path(command.to);
   if (to.empty()) throw ConfigError("there is no home directory: say where to put it with --to");
   catch_stop_signals();
-  Progress progress(Progress::suitable_mode(/*quiet=*/false));
+  TerminalProgress progress(TerminalProgress::suitable_mode(/*quiet=*/false));
   const auto show = [&](const std::string& name, std::int64_t bytes, std::int64_t all) {
     if (!progress.due()) return;
     progress.show(fmt::format("{}: {:.1f} of {:.1f} MB, {:.0f} %", name, double(bytes) / 1e6,

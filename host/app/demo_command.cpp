@@ -5,9 +5,10 @@
 #include "host/app/command_line.hpp"
 #include "host/app/commands.hpp"
 #include "host/app/signals.hpp"
-#include "host/app/training_run.hpp"
+#include "host/app/terminal_progress.hpp"
 #include "host/data/glyphs.hpp"
 #include "host/devices/registry.hpp"
+#include "host/run/training_run.hpp"
 
 namespace sfnn {
 namespace {
@@ -35,11 +36,12 @@ int run_demo(const DemoCommand& command) {
   const auto backend = make_backend(command.machine.backend);
   const DataSet data = data_of(config, command.machine);
   const GlyphBounds bounds = glyph_bounds(data.test);
-  Progress progress(Progress::suitable_mode(command.quiet));
-  RunDirectory directory(command.out);
-  directory.clear(config);  // an earlier demo's files, nothing else
-  directory.create(config);
-  TrainingRun run(*backend, config, command.machine, data, directory, progress);
+  TerminalProgress progress(TerminalProgress::suitable_mode(command.quiet));
+  Run made_anew(command.out);
+  made_anew.directory().clear(config);  // an earlier demo's files, nothing else
+  TrainingRun run(*backend, config, {.machine = command.machine, .stop = stop_requested}, data,
+                  std::move(made_anew), progress);
+  run.start();
   progress.say(
       fmt::format("{} on {}, {}", to_string(run.network()), data.name, backend->describe()));
   progress.say(fmt::format(
@@ -48,13 +50,13 @@ int run_demo(const DemoCommand& command) {
       bounds.optimum_nll, bounds.factorial_nll));
   catch_stop_signals();
   if (run.train() == TrainingRun::End::stopped) {
-    progress.say(
-        fmt::format("stopped; go on with sfnn train --resume --out {}", directory.path().string()));
+    progress.say(fmt::format("stopped; go on with sfnn train --resume --out {}",
+                             run.directory().path().string()));
     return kStopped;
   }
   fmt::print("demo: test NLL {:.2f}, optimum {:.2f}, best factorial {:.2f}, samples {}\n",
              run.test()->nll, bounds.optimum_nll, bounds.factorial_nll,
-             directory.samples().string());
+             run.directory().samples().string());
   return kDone;
 }
 

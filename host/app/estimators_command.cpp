@@ -6,17 +6,18 @@
 #include <cstdio>
 #include <limits>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
 #include "host/app/command_line.hpp"
 #include "host/app/commands.hpp"
-#include "host/app/estimator_view.hpp"
-#include "host/app/progress.hpp"
+#include "host/app/terminal_progress.hpp"
 #include "host/base/duration.hpp"
 #include "host/base/error.hpp"
 #include "host/devices/registry.hpp"
 #include "host/formats/atomic_file.hpp"
+#include "host/report/estimator_view.hpp"
 #include "host/run/run_directory.hpp"
 #include "host/train/estimator_study.hpp"
 
@@ -108,7 +109,7 @@ template <class Measure>
 void follow(const EstimatorsCommand& command, const TrainingPath& path, StudyOptions options,
             Measure measure) {
   using Clock = std::chrono::steady_clock;
-  Progress progress(Progress::suitable_mode(/*quiet=*/false));
+  TerminalProgress progress(TerminalProgress::suitable_mode(/*quiet=*/false));
   std::vector<PathPoint<decltype(measure(path.weights[0].measured, options))>> done;
   std::vector<MetricsLine> lines;
   std::set<std::string> said;

@@ -5,10 +5,11 @@
 
 #include "host/app/command_line.hpp"
 #include "host/app/commands.hpp"
-#include "host/app/loaded_network.hpp"
 #include "host/base/error.hpp"
 #include "host/devices/registry.hpp"
 #include "host/formats/atomic_file.hpp"
+#include "host/run/loaded_network.hpp"
+#include "host/run/run_directory.hpp"
 #include "host/train/evaluate.hpp"
 
 namespace sfnn {
@@ -25,11 +26,11 @@ struct EvalCommand {
 int run_eval(const EvalCommand& command) {
   if (!command.curve_file.empty()) require_output("--curve", command.curve_file, {".csv"});
   const auto backend = make_backend(command.machine.backend);
-  const LoadedNetwork loaded(*backend, command.machine, command.run, command.best,
-                             command.settings);
+  const LoadedNetwork loaded(*backend, command.machine,
+                             open_checkpoint(command.run, command.best, warn), command.settings);
   const Evaluation result =
       evaluate(loaded.model(), loaded.data().test,
-               {.particles = loaded.config().eval.particles, .seed = loaded.config().seed});
+               {.particles = loaded.config().eval.particles, .seed = loaded.config().train.seed});
   fmt::print("network              {}\n", to_string(loaded.model().spec()));
   fmt::print("data                 {}, {} test examples\n", loaded.data().name, result.examples);
   fmt::print("particles            {}\n", result.particles);

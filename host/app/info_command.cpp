@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "host/app/command_line.hpp"
 #include "host/app/commands.hpp"
-#include "host/app/progress.hpp"
-#include "host/app/test_figures.hpp"
 #include "host/base/duration.hpp"
-#include "host/run/metrics.hpp"
+#include "host/run/records.hpp"
 #include "host/run/run_directory.hpp"
+#include "host/run/test_figures.hpp"
 
 namespace sfnn {
 namespace {
@@ -28,8 +28,8 @@ void print_state(const Checkpoint& checkpoint) {
   const Config& config = checkpoint.config;
   fmt::print("checkpoint   step {}, epoch {} of {}, {} of training\n", state.step, state.epoch,
              config.train.epochs, duration(state.seconds));
-  fmt::print("seeds        {} of weights and draws, {} of the data\n", config.seed,
-             config.data.seed);
+  fmt::print("seeds        {} of weights and draws, {} of the data\n", config.train.seed,
+             config.train.data_seed);
   fmt::print("tiles        {} examples, summed in {} parts\n", checkpoint.tiling.tile,
              checkpoint.tiling.parts);
   if (state.best_valid_nll)
@@ -38,39 +38,39 @@ void print_state(const Checkpoint& checkpoint) {
 }
 
 struct HistoryColumn {
-  const char *key, *head;
+  std::optional<double> EpochRecord::*figure;
+  const char* head;
   int digits;
   double factor = 1;
 };
-constexpr HistoryColumn kHistory[] = {{"train_c_hat", "C_hat", 3},
-                                      {"valid_nll", "valid NLL", 3},
-                                      {"valid_error", "error, %", 2, 100},
-                                      {"learning_rate", "rate", 5},
-                                      {"effective_particles", "eff. particles", 2},
-                                      {"seconds", "seconds", 1}};
+constexpr HistoryColumn kHistory[] = {{&EpochRecord::train_c_hat, "C_hat", 3},
+                                      {&EpochRecord::valid_nll, "valid NLL", 3},
+                                      {&EpochRecord::valid_error, "error, %", 2, 100},
+                                      {&EpochRecord::learning_rate, "rate", 5},
+                                      {&EpochRecord::effective_particles, "eff. particles", 2},
+                                      {&EpochRecord::seconds, "seconds", 1}};
 
 // A row an epoch; of a long run some, evenly apart, and the last. The file may have been edited by
 // anybody: what is not a number is shown as nothing.
-void print_epochs(const std::vector<MetricsLine>& lines) {
+void print_epochs(const std::vector<EpochRecord>& epochs) {
   constexpr std::size_t kMostRows = 16;
-  const auto cell = [](const MetricsLine& line, const HistoryColumn& column) -> std::string {
-    const auto found = line.find(column.key);
-    if (found == line.end() || !found->is_number()) return "-";
-    return fmt::format("{:.{}f}", column.factor * found->get<double>(), column.digits);
+  const auto cell = [](const EpochRecord& epoch, const HistoryColumn& column) -> std::string {
+    const std::optional<double> figure = epoch.*column.figure;
+    return figure ? fmt::format("{:.{}f}", column.factor * *figure, column.digits) : "-";
   };
   std::vector<HistoryColumn> columns;
   for (const HistoryColumn& column : kHistory) {
-    if (std::ranges::any_of(lines, [&](const auto& line) { return cell(line, column) != "-"; }))
+    if (std::ranges::any_of(epochs, [&](const auto& epoch) { return cell(epoch, column) != "-"; }))
       columns.push_back(column);
   }
   fmt::print("history      {:>6}", "epoch");
   for (const HistoryColumn& column : columns) fmt::print("  {:>14}", column.head);
   fmt::print("\n");
-  const std::size_t apart = (lines.size() + kMostRows - 1) / kMostRows;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (i % apart != 0 && i + 1 != lines.size()) continue;
-    fmt::print("             {:>6}", lines[i].value("epoch", std::uint64_t(0)));
-    for (const HistoryColumn& column : columns) fmt::print("  {:>14}", cell(lines[i], column));
+  const std::size_t apart = (epochs.size() + kMostRows - 1) / kMostRows;
+  for (std::size_t i = 0; i < epochs.size(); ++i) {
+    if (i % apart != 0 && i + 1 != epochs.size()) continue;
+    fmt::print("             {:>6}", epochs[i].epoch.value_or(0));
+    for (const HistoryColumn& column : columns) fmt::print("  {:>14}", cell(epochs[i], column));
     fmt::print("\n");
   }
 }
@@ -83,13 +83,13 @@ std::optional<RunDirectory> run_of(const fs::path& path) {
 
 // Up to the checkpoint's epoch.
 void print_history(const RunDirectory& run, const TrainState& state) {
-  std::vector<MetricsLine> lines = read_metrics(run.metrics(), warn);
-  std::erase_if(lines, [&](const MetricsLine& line) {
-    return line.value("epoch", std::uint64_t(0)) > std::uint64_t(state.epoch);
+  std::vector<EpochRecord> epochs = read_epochs(run.metrics(), warn);
+  std::erase_if(epochs, [&](const EpochRecord& epoch) {
+    return epoch.epoch.value_or(0) > std::uint64_t(state.epoch);
   });
-  if (!lines.empty()) {
-    print_epochs(lines);
-    if (const auto test = test_in(lines.back()))
+  if (!epochs.empty()) {
+    print_epochs(epochs);
+    if (const auto test = test_in(epochs.back()))
       fmt::print("test         {}\n", test_figures(*test));
   }
   for (const MetricsLine& session : read_metrics(run.sessions(), warn))

@@ -15,8 +15,8 @@
 
 #include "host/app/command_line.hpp"
 #include "host/app/commands.hpp"
-#include "host/app/session.hpp"
 #include "host/base/error.hpp"
+#include "host/run/session.hpp"
 
 namespace sfnn {
 namespace {

@@ -47,14 +47,14 @@ NpyArray predict(const PredictCommand& command, const Config& config, const Chec
   const Model model(*backend, spec, saved.params(), saved.x_mean);
   if (command.samples == 0) {
     return array_of<float>({inputs.count, spec.D_out},
-                           mean_outputs(model, inputs, {config.eval.particles, config.seed}));
+                           mean_outputs(model, inputs, {config.eval.particles, config.train.seed}));
   }
   const std::int64_t M = command.samples;
   std::vector<std::int32_t> rows(inputs.count);
   std::iota(rows.begin(), rows.end(), 0);
-  std::vector<float> y = sample_outputs(model, inputs, rows, M, config.seed);
+  std::vector<float> y = sample_outputs(model, inputs, rows, M, config.train.seed);
   if (command.expected) return array_of<float>({inputs.count, M, spec.D_out}, y);
-  y = draw_outputs(spec.output, std::move(y), inputs.count, M, config.seed);
+  y = draw_outputs(spec.output, std::move(y), inputs.count, M, config.train.seed);
   switch (spec.output) {
     case Output::softmax:
       return array_of<std::int32_t>({inputs.count, M}, y);

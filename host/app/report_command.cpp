@@ -6,16 +6,16 @@
 
 #include "host/app/command_line.hpp"
 #include "host/app/commands.hpp"
-#include "host/app/loaded_network.hpp"
-#include "host/app/pictures.hpp"
-#include "host/app/session.hpp"
-#include "host/app/test_figures.hpp"
 #include "host/base/error.hpp"
 #include "host/devices/registry.hpp"
 #include "host/formats/atomic_file.hpp"
 #include "host/formats/png.hpp"
 #include "host/report/page.hpp"
+#include "host/run/loaded_network.hpp"
+#include "host/run/pictures.hpp"
 #include "host/run/run_directory.hpp"
+#include "host/run/session.hpp"
+#include "host/run/test_figures.hpp"
 #include "host/sfnn.hpp"
 
 namespace sfnn {
@@ -47,19 +47,26 @@ std::vector<std::string> names_of(const std::vector<std::string>& runs) {
   return unique;
 }
 
-ReportRun read_run(const std::string& path, std::string name, bool best) {
+// A run with the checkpoint that all of its page comes from: a run under way may save a newer one.
+struct OpenedRun {
+  ReportRun run;
+  Checkpoint checkpoint;
+};
+
+OpenedRun open_run(const std::string& path, std::string name, bool best) {
   const RunDirectory directory(path);
   if (!directory.holds_run()) {
     throw ConfigError(fmt::format("{} is not a run directory: it has no config.toml", path));
   }
-  const Checkpoint checkpoint = open_checkpoint(path, best, warn);
-  return {.name = std::move(name),
-          .path = path,
-          .network = checkpoint.network(),
-          .config = checkpoint.config,
-          .state = checkpoint.state,
-          .metrics = read_metrics(directory.metrics(), warn),
-          .sessions = read_metrics(directory.sessions(), warn)};
+  Checkpoint checkpoint = open_checkpoint(path, best, warn);
+  ReportRun run{.name = std::move(name),
+                .path = path,
+                .network = checkpoint.network(),
+                .config = checkpoint.config,
+                .state = checkpoint.state,
+                .metrics = read_epochs(directory.metrics(), warn),
+                .sessions = read_sessions(directory.sessions(), warn)};
+  return {std::move(run), std::move(checkpoint)};
 }
 
 // The picture that the run left; whatever else has its name stays out of the page.
@@ -81,7 +88,7 @@ Measured measure(Backend& backend, const LoadedNetwork& loaded) {
   const Config& config = loaded.config();
   const DataSet& data = loaded.data();
   const auto activity = [&](const Model& model) {
-    return hidden_activity(model, data.test, {.seed = config.seed});
+    return hidden_activity(model, data.test, {.seed = config.train.seed});
   };
   std::vector<LayerActivity> start;
   try {
@@ -92,19 +99,20 @@ Measured measure(Backend& backend, const LoadedNetwork& loaded) {
   }
   return {.data_name = data.name,
           .test = evaluate(loaded.model(), data.test,
-                           {.particles = config.eval.particles, .seed = config.seed}),
+                           {.particles = config.eval.particles, .seed = config.train.seed}),
           .start = std::move(start),
           .trained = activity(loaded.model())};
 }
 
 // What takes the data set. A report without it still shows what the run's files tell.
-void add_measurements(Backend& backend, const ReportCommand& command, ReportRun& run) {
+void add_measurements(Backend& backend, const ReportCommand& command, OpenedRun& opened) {
+  ReportRun& run = opened.run;
   try {
-    const LoadedNetwork loaded(backend, command.machine, run.path, command.best, command.settings);
+    const LoadedNetwork loaded(backend, command.machine, opened.checkpoint, command.settings);
     run.measured = measure(backend, loaded);
     if (can_show(loaded.data())) {
       run.png = encode_png(
-          sample_picture(loaded.model(), loaded.data(), loaded.config().seed, {.rows = 8}));
+          sample_picture(loaded.model(), loaded.data(), loaded.config().train.seed, {.rows = 8}));
     }
   } catch (const DataError& error) {
     run.note = fmt::format("not measured on its test examples: {}", error.what());
@@ -120,10 +128,14 @@ int run_report(const ReportCommand& command) {
   if (!command.out.empty()) require_output("--out", command.out, {".html"});
   const auto backend = make_backend(command.machine.backend);
   const std::vector<std::string> names = names_of(command.runs);
-  std::vector<ReportRun> runs;
+  std::vector<OpenedRun> opened;
   for (std::size_t r = 0; r < names.size(); ++r)
-    runs.push_back(read_run(command.runs[r], names[r], command.best));
-  for (ReportRun& run : runs) add_measurements(*backend, command, run);
+    opened.push_back(open_run(command.runs[r], names[r], command.best));
+  std::vector<ReportRun> runs;
+  for (OpenedRun& run : opened) {
+    add_measurements(*backend, command, run);
+    runs.push_back(std::move(run.run));
+  }
   const std::string page =
       report_page(runs, {.version = program_version(),
                          .date = utc_now(),

@@ -4,11 +4,12 @@
 
 #include "host/app/command_line.hpp"
 #include "host/app/commands.hpp"
-#include "host/app/loaded_network.hpp"
-#include "host/app/pictures.hpp"
 #include "host/devices/registry.hpp"
 #include "host/formats/atomic_file.hpp"
 #include "host/formats/png.hpp"
+#include "host/run/loaded_network.hpp"
+#include "host/run/pictures.hpp"
+#include "host/run/run_directory.hpp"
 
 namespace sfnn {
 namespace {
@@ -25,10 +26,10 @@ struct SampleCommand {
 int run_sample(const SampleCommand& command) {
   require_output("--out", command.out, {".png"});
   const auto backend = make_backend(command.machine.backend);
-  const LoadedNetwork loaded(*backend, command.machine, command.run, command.best,
-                             command.settings);
+  const LoadedNetwork loaded(*backend, command.machine,
+                             open_checkpoint(command.run, command.best, warn), command.settings);
   const GreyImage picture =
-      sample_picture(loaded.model(), loaded.data(), loaded.config().seed, command.picture);
+      sample_picture(loaded.model(), loaded.data(), loaded.config().train.seed, command.picture);
   write_output(command.out, encode_png(picture));
   if (is_stream(command.out)) return kDone;  // which may be stdout
   fmt::print("{} ({} x {})\n", command.out, picture.width, picture.height);

@@ -1,19 +1,21 @@
 #include <fmt/format.h>
 
+#include <charconv>
 #include <filesystem>
 #include <memory>
 #include <optional>
 
 #include "host/app/command_line.hpp"
 #include "host/app/commands.hpp"
-#include "host/app/rate_search.hpp"
 #include "host/app/signals.hpp"
-#include "host/app/test_figures.hpp"
-#include "host/app/training_run.hpp"
+#include "host/app/terminal_progress.hpp"
 #include "host/base/duration.hpp"
 #include "host/base/error.hpp"
 #include "host/devices/registry.hpp"
-#include "host/run/metrics.hpp"
+#include "host/run/rate_search.hpp"
+#include "host/run/records.hpp"
+#include "host/run/test_figures.hpp"
+#include "host/run/training_run.hpp"
 
 namespace sfnn {
 namespace {
@@ -28,18 +30,20 @@ struct TrainCommand {
   std::string init_from;              // a run or a checkpoint: sets net.init_from
   std::string search_lr;              // "1e-4:1"; empty: the config's rate
   std::int64_t search_epochs = 0;     // of each rate tried; 0: chosen
+  std::string on_save_error{to_string(OnSaveError::stop)};
+  std::string profile_steps;  // "100:110": what a profiler is to see; empty: nothing is marked
   bool resume = false, dry_run = false, quiet = false, verbose = false;
 };
 
 // A run that is resumed keeps its own config, and a search that is its own range; whatever else is
 // asked for is compared with it later.
-Config config_of(TrainCommand& command) {
+Config config_of(TrainCommand& command, Run& run) {
   Config config;
-  const RunDirectory directory(command.out);
+  const RunDirectory& directory = run.directory();
   if (!command.config_file.empty()) {
     config = load_config(command.config_file);
   } else if (command.resume && directory.holds_run()) {
-    config = directory.config();
+    config = *run.config();
   } else if (const auto search = command.resume ? saved_search(directory) : std::nullopt) {
     config = search->config;
     if (command.search_lr.empty()) {
@@ -58,6 +62,29 @@ Config config_of(TrainCommand& command) {
   if (!command.init_from.empty()) config.net.init_from = command.init_from;
   config.validate();
   return config;
+}
+
+StepRange parse_step_range(const std::string& text) {
+  StepRange range;
+  if (text.empty()) return range;
+  const char *begin = text.data(), *end = begin + text.size();
+  const auto first = std::from_chars(begin, end, range.first);
+  if (first.ec == std::errc() && first.ptr != end && *first.ptr == ':') {
+    const auto last = std::from_chars(first.ptr + 1, end, range.last);
+    if (last.ec == std::errc() && last.ptr == end && 0 <= range.first && range.first < range.last)
+      return range;
+  }
+  throw ConfigError(fmt::format("--profile-steps '{}': write it as 100:110", text));
+}
+
+// Throws ConfigError where the run has no such steps.
+StepRange profiled_steps_of(const TrainCommand& command, std::int64_t total_steps) {
+  const StepRange range = parse_step_range(command.profile_steps);
+  if (range.last > total_steps) {
+    throw ConfigError(fmt::format("--profile-steps {}: the run has {} steps", command.profile_steps,
+                                  total_steps));
+  }
+  return range;
 }
 
 std::string quoted(const std::string& word) {  // for a shell
@@ -79,22 +106,18 @@ std::string resume_command(const TrainCommand& command, const RunDirectory& dire
 // With --search-lr, the best rate of the search, or the one that it chose when the directory's run
 // began; else the config's. None: stopped.
 std::optional<double> rate_of(const TrainCommand& command, const Config& config, Backend& backend,
-                              const DataSet& data, RunDirectory& directory, Progress& progress) {
+                              const DataSet& data, Run& run, Progress& progress) {
   if (command.search_lr.empty()) return config.train.learning_rate;
   const RateRange range = parse_rate_range(command.search_lr);
-  if (directory.holds_run()) return directory.config().train.learning_rate;
+  if (run.config()) return run.config()->train.learning_rate;
   if (command.dry_run) return rate_grid(range).front();
-  const auto rate = search_rate(backend, command.machine, data,
-                                {.config = config,
-                                 .range = range,
-                                 .epochs = command.search_epochs,
-                                 .say = [&](const std::string& line) { progress.say(line); },
-                                 .show = [&](const std::string& line) { progress.show(line); },
-                                 .stop = stop_requested},
-                                directory);
+  const auto rate = search_rate(
+      backend, command.machine, data,
+      {.config = config, .range = range, .epochs = command.search_epochs, .stop = stop_requested},
+      run.directory(), progress);
   if (!rate) {
     progress.say(fmt::format("stopped in the search; continue with: {}",
-                             resume_command(command, directory)));
+                             resume_command(command, run.directory())));
   }
   return rate;
 }
@@ -184,50 +207,76 @@ std::vector<std::string> product_lines(const NetworkSpec& spec, Trainer& trainer
   return lines;
 }
 
-// Is the last checkpoint of the directory's run there? Then its figures are shown; nothing is left
-// to do, and the data need not be at hand.
-bool is_finished(const TrainCommand& command, Config config, const RunDirectory& directory,
-                 Progress& progress) {
-  if (!command.resume || command.dry_run || !directory.holds_run()) return false;
-  if (!command.search_lr.empty())
-    config.train.learning_rate = directory.config().train.learning_rate;
-  directory.require_same(config);
-  const auto saved = directory.newest([](const std::string&) {});  // resuming tells of damaged ones
+// Is the newest checkpoint the run's last? Then its figures are shown; nothing is left to do, and
+// the data need not be at hand.
+bool is_finished(const Config& config, const Run& run, Progress& progress) {
+  const std::optional<Checkpoint>& saved = run.newest();
   if (!saved || saved->state.epoch < config.train.epochs) return false;
   if (!differences(saved->config, config).empty()) return false;  // which resuming refuses
-  progress.say(fmt::format("{} is finished: {} epochs in {}", directory.path().string(),
+  progress.say(fmt::format("{} is finished: {} epochs in {}", run.directory().path().string(),
                            saved->state.epoch, duration(saved->state.seconds)));
-  const auto lines = read_metrics(directory.metrics(), warn);
-  const auto test = lines.empty() ? std::nullopt : test_in(lines.back());
+  const auto epochs = read_epochs(run.directory().metrics(), warn);
+  const auto test = epochs.empty() ? std::nullopt : test_in(epochs.back());
   if (test) progress.say("test " + test_figures(*test));
   return true;
+}
+
+// Opens the run that is to go on. A search has left its rate in the run's config.
+void open_to_resume(const TrainCommand& command, Config& config, Run& run, const Warn& warn) {
+  if (!command.search_lr.empty()) config.train.learning_rate = run.config()->train.learning_rate;
+  if (command.dry_run) {
+    run.look(warn);
+  } else {
+    run.require_same(config);
+    run.open(warn);
+  }
+}
+
+int train(const TrainCommand& command, TrainingRun& run, const DataSet& data,
+          const Backend& backend, Progress& progress) {
+  progress.say(fmt::format("{} on {}, {}: {}", to_string(run.network()), data.name,
+                           backend.describe(), run.directory().path().string()));
+  if (command.verbose) {
+    for (const std::string& line : product_lines(run.network(), run.trainer(), backend))
+      progress.say(line);
+  }
+  if (run.train() == TrainingRun::End::stopped) {
+    progress.say(fmt::format("stopped at step {}; continue with: {}", run.trainer().step(),
+                             resume_command(command, run.directory())));
+    return kStopped;
+  }
+  progress.say("test " + test_figures(*run.test()));
+  return kDone;
 }
 
 int run_train(TrainCommand command) {
   if (command.resume && command.out.empty()) {
     throw ConfigError("--resume needs --out: the directory of the run to go on with");
   }
-  Config config = config_of(command);
-  Progress progress(Progress::suitable_mode(command.quiet));
-  if (is_finished(command, config, RunDirectory(command.out), progress)) return kDone;
+  Run run(command.out);
+  Config config = config_of(command, run);
+  TerminalProgress progress(TerminalProgress::suitable_mode(command.quiet));
+  const bool goes_on = command.resume && run.directory().holds_run();
+  std::vector<std::string> damaged;  // checkpoints; said only if the run goes on
+  if (goes_on) {
+    open_to_resume(command, config, run, [&](const std::string& line) { damaged.push_back(line); });
+    if (!command.dry_run && is_finished(config, run, progress)) return kDone;
+  }
   std::string device_note;
   const auto backend = make_backend(command.machine.backend, &device_note);
   if (command.machine.backend.device == "auto") progress.say(device_note);
   const DataSet data = data_of(config, command.machine);
-  RunDirectory directory(command.out.empty() ? new_directory(command, config)
-                                             : fs::path(command.out));
-  const bool goes_on = command.resume && directory.holds_run();
-  if (goes_on && !command.dry_run) directory.lock();
-  std::optional<Checkpoint> saved;
-  if (goes_on) saved = directory.newest([&](const std::string& line) { progress.warn(line); });
+  if (command.out.empty()) run = Run(new_directory(command, config));
+  run.require_lock();
+  for (const std::string& line : damaged) progress.warn(line);
   const NetworkSpec spec = network_of(config, data);
   const TrainPlan plan = plan_training(
-      *backend, spec, train_options_of(config, command.machine, *backend, saved), data);
-  profiled_steps_of(command.machine, plan.schedule.total_steps);
+      *backend, spec, train_options_of(config, command.machine, *backend, run.newest()), data);
+  const StepRange profiled = profiled_steps_of(command, plan.schedule.total_steps);
   if (plan.tiling.short_of_memory) progress.say(tiling_note(plan));
   if (!command.dry_run) require_memory(plan, *backend);
   catch_stop_signals();
-  const auto rate = rate_of(command, config, *backend, data, directory, progress);
+  const auto rate = rate_of(command, config, *backend, data, run, progress);
   if (!rate) return kStopped;
   config.train.learning_rate = *rate;
   if (command.dry_run) {
@@ -235,28 +284,19 @@ int run_train(TrainCommand command) {
     require_memory(plan, *backend);
     return kDone;
   }
-  TrainingRun run(*backend, config, command.machine, data, directory, progress, std::move(saved));
+  const RunOptions options{.machine = command.machine,
+                           .on_save_error = *from_string<OnSaveError>(command.on_save_error),
+                           .profiled = profiled,
+                           .stop = stop_requested};
+  TrainingRun training(*backend, config, options, data, std::move(run), progress);
   if (goes_on) {
-    run.resume();
+    training.resume();
   } else {
     if (command.resume && command.search_lr.empty())  // whose table was the beginning
       progress.say("there is no run to resume: starting afresh");
-    run.start();
-    directory.create(config);
+    training.start();
   }
-  progress.say(fmt::format("{} on {}, {}: {}", to_string(run.network()), data.name,
-                           backend->describe(), directory.path().string()));
-  if (command.verbose) {
-    for (const std::string& line : product_lines(run.network(), run.trainer(), *backend))
-      progress.say(line);
-  }
-  if (run.train() == TrainingRun::End::stopped) {
-    progress.say(fmt::format("stopped at step {}; continue with: {}", run.trainer().step(),
-                             resume_command(command, directory)));
-    return kStopped;
-  }
-  progress.say("test " + test_figures(*run.test()));
-  return kDone;
+  return train(command, training, data, *backend, progress);
 }
 
 }  // namespace
@@ -286,12 +326,12 @@ void add_train_command(CLI::App& app, int& code) {
                   "Epochs of each rate tried; 0: a fifth of train.epochs, at least 2")
       ->check(from_to(0, kMaxSearchEpochs))
       ->capture_default_str();
-  sub->add_option("--on-save-error", command->machine.on_save_error,
+  sub->add_option("--on-save-error", command->on_save_error,
                   "Where a checkpoint cannot be written (a full disk): stop, or continue and try "
                   "again with the next")
-      ->check(CLI::IsMember({"stop", "continue"}))
+      ->check(CLI::IsMember(all_names<OnSaveError>()))
       ->capture_default_str();
-  sub->add_option("--profile-steps", command->machine.profile_steps,
+  sub->add_option("--profile-steps", command->profile_steps,
                   "Mark steps for a profiler: 100:110, the ten after the first hundred")
       ->check(not_empty());
   sub->add_flag("--dry-run", command->dry_run, "Print the network and the memory plan, and stop");

@@ -14,37 +14,46 @@
 
 namespace sfnn {
 
-std::string task_of(const DataOptions& options) {
-  if (options.task != "auto") return options.task;
-  if (options.set == "files") return "files";
-  return options.set.find("faces") != std::string::npos ? "faces" : "halves";
+Task task_of(const DataOptions& options) {
+  if (options.task != Task::automatic || options.set == "files") return options.task;
+  return options.set.find("faces") != std::string::npos ? Task::faces : Task::halves;
 }
 
 namespace {
 
-void check(const DataOptions& options, const std::string& task) {
-  const std::string& binarize = options.binarize;
-  if (binarize != "once" && binarize != "epoch" && binarize != "none")
-    throw ConfigError("data.binarize = " + binarize + ": must be once, epoch or none");
-  if (binarize == "epoch" && (options.set == "glyphs" || task != "halves"))
-    throw ConfigError("data.binarize = epoch is for halves of grey images; " + options.set + " " +
-                      task + " has nothing to binarise");
-  if ((options.set == "files") != (task == "files"))
-    throw ConfigError("data.task = " + task + ": own files say what to predict by data.output");
+void check(const DataOptions& options, Task task) {
+  const bool own = options.set == "files";
+  if (options.binarize == Binarize::epoch && (options.set == "glyphs" || task != Task::halves)) {
+    throw ConfigError(fmt::format(
+        "data.binarize = epoch is for halves of grey images; {} {} has nothing to binarise",
+        options.set, own && task == Task::automatic ? "files" : to_string(task)));
+  }
+  if (own && task != Task::automatic) {
+    throw ConfigError(fmt::format("data.task = {}: own files say what to predict by data.output",
+                                  to_string(task)));
+  }
   for (const auto& [key, value] : {std::pair("limit", options.limit),
                                    {"valid", options.valid},
                                    {"test_limit", options.test_limit}})
     if (value < 0) throw ConfigError(fmt::format("data.{} = {}: must not be negative", key, value));
 }
 
-DataSet load(const DataOptions& options, const std::string& task) {
+DataSet load(const DataOptions& options, Task task) {
   if (options.set == "glyphs") return load_glyphs(options, task);
   if (options.set == "files") return load_files(options);
-  if (task == "halves") return load_halves(options);
-  if (task == "classes") return load_classes(options);
-  if (task == "faces") return load_faces(options);
-  throw ConfigError("data.task = " + task + ": " + options.set +
-                    " knows halves, classes and faces");
+  switch (task) {
+    case Task::halves:
+      return load_halves(options);
+    case Task::classes:
+      return load_classes(options);
+    case Task::faces:
+      return load_faces(options);
+    case Task::automatic:
+    case Task::denoise:
+      break;
+  }
+  throw ConfigError(fmt::format("data.task = {}: {} knows halves, classes and faces",
+                                to_string(task), options.set));
 }
 
 }  // namespace
@@ -83,7 +92,7 @@ std::filesystem::path data_folder(const DataOptions& options) {
 }
 
 DataSet load_data(const DataOptions& options) {
-  const std::string task = task_of(options);
+  const Task task = task_of(options);
   check(options, task);
   DataSet data = load(options, task);
   if (options.center) data.x_mean = data.train.x.mean();

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "host/base/names.hpp"
 #include "kernels/output.hpp"
 
 namespace sfnn {
@@ -53,26 +54,41 @@ struct DataSet {
   bool y_below_x = false;  // halves: y continues the picture of x downwards
 };
 
+// What to predict. Automatic: faces for faces, else halves; own files have no other, as
+// data.output says it of them.
+enum class Task { automatic, halves, classes, faces, denoise };
+inline constexpr Names<Task, 5> kTasks{{{Task::automatic, "auto"},
+                                        {Task::halves, "halves"},
+                                        {Task::classes, "classes"},
+                                        {Task::faces, "faces"},
+                                        {Task::denoise, "denoise"}}};
+constexpr const auto& names_of(Task) { return kTasks; }
+
+// When the pixels of grey images are drawn as bits.
+enum class Binarize { once, epoch, none };
+inline constexpr Names<Binarize, 3> kBinarize{
+    {{Binarize::once, "once"}, {Binarize::epoch, "epoch"}, {Binarize::none, "none"}}};
+constexpr const auto& names_of(Binarize) { return kBinarize; }
+
 // How to make one; the config's [data] table.
 struct DataOptions {
   // glyphs (built in), mnist, fashion-mnist, faces/att, any folder with files of the same names, or
   // files: the four below
   std::string set = "glyphs";
   std::string train_x, train_y, test_x, test_y;  // files: paths, relative ones from the root
-  std::string output = "bernoulli";              // files: softmax | bernoulli | gaussian
-  // halves | classes | faces, and denoise for glyphs; auto: faces for faces, else halves
-  std::string task = "auto";
-  std::string binarize = "once";    // halves of grey images: once | epoch | none
-  bool center = false;              // subtract the training mean from x
-  std::int64_t limit = 0;           // training examples, at most; 0: all
-  std::int64_t valid = 0;           // how many others are set aside for validation
-  std::int64_t test_limit = 0;      // the same for the test examples; 0: all
-  std::int64_t test_subjects = 10;  // faces: whole subjects held out
-  std::uint64_t seed = 0;           // of binarisation, splits and glyphs
-  std::string root;                 // data directory; empty: the search path (search_path.hpp)
+  Output output = Output::bernoulli;             // files
+  Task task = Task::automatic;                   // denoise is for glyphs, faces for faces
+  Binarize binarize = Binarize::once;            // halves of grey images
+  bool center = false;                           // subtract the training mean from x
+  std::int64_t limit = 0;                        // training examples, at most; 0: all
+  std::int64_t valid = 0;                        // how many others are set aside for validation
+  std::int64_t test_limit = 0;                   // the same for the test examples; 0: all
+  std::int64_t test_subjects = 10;               // faces: whole subjects held out
+  std::uint64_t seed = 0;                        // of binarisation, splits and glyphs
+  std::string root;  // data directory; empty: the search path (search_path.hpp)
 };
 
-std::string task_of(const DataOptions&);  // what auto stands for; files for own ones
+Task task_of(const DataOptions&);  // what automatic stands for
 
 // The folder of the set. Throws DataError where there is none.
 std::filesystem::path data_folder(const DataOptions&);

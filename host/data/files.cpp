@@ -182,15 +182,10 @@ ImageShape picture(const Table& table) {
   return shape.size() == 3 ? ImageShape{shape[1], shape[2]} : ImageShape{};
 }
 
-Output output_of(const std::string& name) {
-  if (const auto output = parse_output(name)) return *output;
-  throw ConfigError("data.output = " + name + ": must be softmax, bernoulli or gaussian");
-}
-
 }  // namespace
 
 DataSet load_files(const DataOptions& options) {
-  const Output output = output_of(options.output);
+  const Output output = options.output;
   const Table train_x = read_table(options, "train_x", options.train_x),
               train_y = read_table(options, "train_y", options.train_y),
               test_x = read_table(options, "test_x", options.test_x),

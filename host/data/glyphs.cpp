@@ -79,20 +79,18 @@ class GlyphSource {
   DrawKey key_;
 };
 
-enum class GlyphTask { halves, denoise, classes };
-
 struct Widths {
   std::int64_t x, y;  // bytes of an example
 };
 
-Widths widths_of(GlyphTask task) {
-  if (task == GlyphTask::halves) return {kHalfGlyph, kHalfGlyph};
-  return {2 * kHalfGlyph, task == GlyphTask::classes ? 1 : 2 * kHalfGlyph};
+Widths widths_of(Task task) {
+  if (task == Task::halves) return {kHalfGlyph, kHalfGlyph};
+  return {2 * kHalfGlyph, task == Task::classes ? 1 : 2 * kHalfGlyph};
 }
 
 // The examples are drawn, so that nothing else bounds how many are asked for, and a system may
 // grant memory that it does not have.
-void require_memory(GlyphTask task, std::int64_t count) {
+void require_memory(Task task, std::int64_t count) {
   constexpr double kOfTheSplit = 20;  // bytes of a row: its number, twice, its key and its place
   const Widths widths = widths_of(task);
   const double bytes = double(count) * (double(widths.x + widths.y) + kOfTheSplit);
@@ -104,9 +102,8 @@ void require_memory(GlyphTask task, std::int64_t count) {
                   count, bytes / 1e9, free / 1e9));
 }
 
-Examples draw_examples(GlyphTask task, const GlyphSource& source,
-                       std::span<const std::int32_t> rows) {
-  const bool halves = task == GlyphTask::halves;
+Examples draw_examples(Task task, const GlyphSource& source, std::span<const std::int32_t> rows) {
+  const bool halves = task == Task::halves;
   const double x_noise = halves ? kGlyphNoise : kGlyphCopyNoise;
   const Widths widths = widths_of(task);
   std::vector<std::uint8_t> x, y;
@@ -116,21 +113,28 @@ Examples draw_examples(GlyphTask task, const GlyphSource& source,
     const auto [k, shape, completion] = source.glyph(n);
     source.append(shape.upper, x_noise, n, 0, x);
     source.append(completion.lower, x_noise, n, kHalfGlyph, halves ? y : x);
-    if (task == GlyphTask::denoise) {
+    if (task == Task::denoise) {
       y.insert(y.end(), shape.upper.begin(), shape.upper.end());
       y.insert(y.end(), completion.lower.begin(), completion.lower.end());
-    } else if (task == GlyphTask::classes) {
+    } else if (task == Task::classes) {
       y.push_back(std::uint8_t(k));
     }
   }
   return {std::int64_t(rows.size()), {std::move(x), widths.x, 1}, {std::move(y), widths.y, 1}};
 }
 
-GlyphTask parse_task(const std::string& task) {
-  if (task == "halves") return GlyphTask::halves;
-  if (task == "denoise") return GlyphTask::denoise;
-  if (task == "classes") return GlyphTask::classes;
-  throw ConfigError("data.task = " + task + ": glyphs know halves, denoise and classes");
+void require_known(Task task) {
+  switch (task) {
+    case Task::halves:
+    case Task::denoise:
+    case Task::classes:
+      return;
+    case Task::automatic:
+    case Task::faces:
+      break;
+  }
+  throw ConfigError(
+      fmt::format("data.task = {}: glyphs know halves, denoise and classes", to_string(task)));
 }
 
 }  // namespace
@@ -174,8 +178,8 @@ GlyphBounds glyph_bounds(const Examples& examples) {
   return {sums.optimum_nll / count, sums.factorial_nll / count};
 }
 
-DataSet load_glyphs(const DataOptions& options, const std::string& task_name) {
-  const GlyphTask task = parse_task(task_name);
+DataSet load_glyphs(const DataOptions& options, Task task) {
+  require_known(task);
   const GlyphSource train(options.seed, kTrainPart), test(options.seed, kTestPart);
   const std::int64_t count = options.limit > 0 ? options.limit + options.valid : kGlyphTrainCount;
   const std::int64_t test_count = options.test_limit > 0 ? options.test_limit : kGlyphTestCount;
@@ -183,16 +187,16 @@ DataSet load_glyphs(const DataOptions& options, const std::string& task_name) {
   const Split split = split_rows(count, options);
 
   DataSet data;
-  data.name = "glyphs " + task_name;
+  data.name = fmt::format("glyphs {}", to_string(task));
   data.train = draw_examples(task, train, split.train);
   data.valid = draw_examples(task, train, split.valid);
   data.test = draw_examples(task, test, all_rows(test_count));
   data.D_in = data.train.x.cols;
-  data.D_out = task == GlyphTask::classes ? std::int64_t(glyph_shapes().size()) : data.train.y.cols;
-  data.output = task == GlyphTask::classes ? Output::softmax : Output::bernoulli;
+  data.D_out = task == Task::classes ? std::int64_t(glyph_shapes().size()) : data.train.y.cols;
+  data.output = task == Task::classes ? Output::softmax : Output::bernoulli;
   data.x_image = {data.D_in / kGlyphSide, kGlyphSide};
-  if (task != GlyphTask::classes) data.y_image = data.x_image;
-  data.y_below_x = task == GlyphTask::halves;
+  if (task != Task::classes) data.y_image = data.x_image;
+  data.y_below_x = task == Task::halves;
   return data;
 }
 

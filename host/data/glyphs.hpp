@@ -50,6 +50,6 @@ GlyphBounds glyph_bounds(const Examples&);
 // Tasks: halves; denoise (the clean glyph from a noisy copy); classes (k from a noisy copy).
 // Examples are drawn, so data.limit and data.test_limit may also ask for more than the defaults;
 // for more than the memory that is free, a ConfigError says so before any is drawn.
-DataSet load_glyphs(const DataOptions&, const std::string& task);
+DataSet load_glyphs(const DataOptions&, Task);
 
 }  // namespace sfnn

@@ -106,16 +106,17 @@ DataSet load_halves(const DataOptions& options) {
   data.train = cut_halves(train, split.train);
   data.valid = cut_halves(train, split.valid);
   data.test = cut_halves(test, test_rows);
-  data.binarize_train = options.binarize == "epoch";
-  if (options.binarize == "once") binarize(data.train, split.train, options.seed, kTrainPart);
-  if (options.binarize != "none") {
+  data.binarize_train = options.binarize == Binarize::epoch;
+  if (options.binarize == Binarize::once)
+    binarize(data.train, split.train, options.seed, kTrainPart);
+  if (options.binarize != Binarize::none) {
     binarize(data.valid, split.valid, options.seed, kTrainPart);
     binarize(data.test, test_rows, options.seed, kTestPart);
   }
   data.name = options.set + " halves, " +
-              (options.binarize == "none"   ? "grey"
-               : options.binarize == "once" ? "binarised once"
-                                            : "binarised anew each epoch");
+              (options.binarize == Binarize::none   ? "grey"
+               : options.binarize == Binarize::once ? "binarised once"
+                                                    : "binarised anew each epoch");
   data.D_in = data.train.x.cols;
   data.D_out = data.train.y.cols;
   data.output = Output::bernoulli;

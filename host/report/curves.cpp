@@ -38,7 +38,7 @@ Group all_of(const Runs& runs) {
 
 // For a chart's title, where the data set itself is not here to be asked.
 std::string name_of(const DataOptions& data) {
-  if (data.set != "files") return fmt::format("{} {}", data.set, task_of(data));
+  if (data.set != "files") return fmt::format("{} {}", data.set, to_string(task_of(data)));
   const auto file = [](const std::string& path) {
     return std::filesystem::path(path).filename().string();
   };
@@ -49,9 +49,10 @@ std::string name_of(const DataOptions& data) {
 std::vector<Group> by_data(const Runs& runs) {
   const auto data_of = [](const ReportRun& run) {
     const DataOptions& data = run.config.data;
-    std::vector<std::string> key = {data.set, task_of(data)};
+    std::vector<std::string> key = {data.set, std::string(to_string(task_of(data)))};
     if (data.set == "files")
-      key.insert(key.end(), {data.train_x, data.train_y, data.test_x, data.test_y, data.output});
+      key.insert(key.end(), {data.train_x, data.train_y, data.test_x, data.test_y,
+                             std::string(to_string(data.output))});
     return key;
   };
   std::vector<Group> groups;
@@ -74,11 +75,13 @@ std::string title_of(const char* title, const Group& group) {
 
 // --- curves ------------------------------------------------------------------------------------
 
-Series by_epoch(const Runs& runs, std::size_t r, const char* key, double factor = 1) {
+using Figure = std::optional<double> EpochRecord::*;
+
+Series by_epoch(const Runs& runs, std::size_t r, Figure figure, double factor = 1) {
   Series series{.name = runs[r].name, .color = int(r)};
-  for (const MetricsLine& line : runs[r].metrics) {
-    const auto epoch = number_in(line, "epoch"), value = number_in(line, key);
-    if (epoch && value) series.points.push_back({*epoch, factor * *value});
+  for (const EpochRecord& record : runs[r].metrics) {
+    const std::optional<double> value = record.*figure;
+    if (record.epoch && value) series.points.push_back({double(*record.epoch), factor * *value});
   }
   return series;
 }
@@ -132,11 +135,11 @@ void leave_out_the_start(Chart& chart) {
 }
 
 std::optional<Chart> epoch_chart(const Runs& runs, const Group& group, const char* title,
-                                 const std::string& label, const char* key, double factor = 1) {
+                                 const std::string& label, Figure figure, double factor = 1) {
   Chart chart{
       .title = title_of(title, group), .x = {.label = "epoch", .whole = true}, .y = {label}};
   for (const std::size_t r : group.runs) {
-    Series series = by_epoch(runs, r, key, factor);
+    Series series = by_epoch(runs, r, figure, factor);
     if (!series.points.empty()) chart.series.push_back(std::move(series));
   }
   if (chart.series.empty()) return std::nullopt;
@@ -153,9 +156,9 @@ std::string learning_section(const Runs& runs) {
     charts.push_back(std::move(*chart));
   };
   for (const Group& group : by_data(runs)) {
-    add(epoch_chart(runs, group, "Training criterion", "C_hat, nats", "train_c_hat"));
-    add(epoch_chart(runs, group, "Validation", "NLL, nats", "valid_nll"));
-    add(epoch_chart(runs, group, "Validation error", "error, %", "valid_error", 100));
+    add(epoch_chart(runs, group, "Training criterion", "C_hat, nats", &EpochRecord::train_c_hat));
+    add(epoch_chart(runs, group, "Validation", "NLL, nats", &EpochRecord::valid_nll));
+    add(epoch_chart(runs, group, "Validation error", "error, %", &EpochRecord::valid_error, 100));
   }
   if (charts.empty()) return "";
   return section("Learning curves",
@@ -201,7 +204,7 @@ std::string particles_section(const Runs& runs) {
     if (auto chart = particles_chart(runs, group)) charts.push_back(std::move(*chart));
   if (auto chart = epoch_chart(runs, all_of(runs), "Effective particles in training",
                                "1 / sum of squared responsibilities, M of training",
-                               "effective_particles")) {
+                               &EpochRecord::effective_particles)) {
     chart->y.low = 0;
     charts.push_back(std::move(*chart));
   }

@@ -18,14 +18,11 @@
 namespace sfnn {
 namespace {
 
-std::string text_in(const MetricsLine& line, const char* key) {
-  const auto found = line.find(key);
-  if (found == line.end()) return std::string(kNothing);
-  return escape(found->is_string() ? found->get<std::string>() : found->dump());
+std::string cell(const std::optional<std::string>& text) {
+  return text ? escape(*text) : std::string(kNothing);
 }
-
-std::optional<double> last_number(const ReportRun& run, const char* key) {
-  return run.metrics.empty() ? std::nullopt : number_in(run.metrics.back(), key);
+std::string cell(std::optional<std::uint64_t> count) {
+  return count ? fmt::format("{}", *count) : std::string(kNothing);
 }
 
 // --- final figures -----------------------------------------------------------------------------
@@ -46,7 +43,10 @@ std::vector<Column> final_columns(const Runs& runs) {
   };
   using E = const Evaluation&;
   std::vector<Column> columns = {
-      {"train C_hat", [](const ReportRun& run) { return last_number(run, "train_c_hat"); }},
+      {"train C_hat",
+       [](const ReportRun& run) {
+         return run.metrics.empty() ? std::nullopt : run.metrics.back().train_c_hat;
+       }},
       {"valid NLL, best", [](const ReportRun& run) { return run.state.best_valid_nll; }, 2, true},
       {"test NLL", test([](E e) { return std::optional(e.nll); }), 2, true},
       {"test error, %",
@@ -101,7 +101,7 @@ std::string final_figures(const Runs& runs) {
   table.head.push_back("time");
   for (std::size_t r = 0; r < runs.size(); ++r) {
     const ReportRun& run = runs[r];
-    const TrainConfig& train = run.config.train;
+    const TrainOptions& train = run.config.train;
     std::vector<std::string> cells = {
         named(runs, r),
         escape(to_string(run.network)),
@@ -139,11 +139,8 @@ std::string warnings(const Runs& runs) {
   for (std::size_t r = 0; r < runs.size(); ++r) {
     std::vector<std::pair<std::string, std::size_t>> counts;  // in the order of their appearance
     std::unordered_map<std::string, std::size_t> known;       // where in it
-    for (const MetricsLine& line : runs[r].metrics) {
-      const auto found = line.find("warnings");
-      if (found == line.end() || !found->is_array()) continue;
-      for (const MetricsLine& item : *found) {
-        const std::string text = item.is_string() ? item.get<std::string>() : item.dump();
+    for (const EpochRecord& epoch : runs[r].metrics) {
+      for (const std::string& text : epoch.warnings) {
         const auto [place, is_new] = known.emplace(text, counts.size());
         if (is_new) counts.emplace_back(text, 0);
         ++counts[place->second].second;
@@ -226,10 +223,9 @@ std::string config(const Runs& runs) {
 std::string machine(const Runs& runs, const ReportOrigin& origin) {
   Table table{.head = {"run", "started", "from step", "device", "CPU", "version"}};
   for (std::size_t r = 0; r < runs.size(); ++r) {
-    for (const MetricsLine& line : runs[r].sessions) {
-      table.rows.push_back(
-          {{named(runs, r), text_in(line, "started"), text_in(line, "step"),
-            text_in(line, "device"), text_in(line, "cpu"), text_in(line, "version")}});
+    for (const SessionRecord& session : runs[r].sessions) {
+      table.rows.push_back({{named(runs, r), cell(session.started), cell(session.step),
+                             cell(session.device), cell(session.cpu), cell(session.version)}});
     }
   }
   const std::string here =

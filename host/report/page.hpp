@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "host/run/checkpoint.hpp"
-#include "host/run/metrics.hpp"
+#include "host/run/records.hpp"
 #include "host/train/activity.hpp"
 #include "host/train/evaluate.hpp"
 
@@ -25,7 +25,8 @@ struct ReportRun {
   NetworkSpec network;
   Config config;
   TrainState state;
-  std::vector<MetricsLine> metrics, sessions;
+  std::vector<EpochRecord> metrics;
+  std::vector<SessionRecord> sessions;
   std::optional<Measured> measured;
   std::optional<Evaluation> own_test;  // of its last epoch; only where not measured
   std::string note;                    // why something is missing; empty: nothing is

@@ -9,12 +9,6 @@
 
 namespace sfnn {
 
-std::optional<double> number_in(const MetricsLine& line, const char* key) {
-  const auto found = line.find(key);
-  if (found == line.end() || !found->is_number()) return std::nullopt;
-  return found->get<double>();
-}
-
 std::string fixed(std::optional<double> value, int digits) {
   if (!value) return std::string(kNothing);
   return fmt::format("{}{:.{}f}", *value < 0 ? kMinus : "", std::abs(*value), digits);

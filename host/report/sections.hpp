@@ -14,8 +14,6 @@ using Runs = std::vector<ReportRun>;
 
 inline constexpr std::string_view kNothing = "\u2013";  // where a figure does not exist
 
-// Metrics come from a file that anybody may have edited: a number, or nothing.
-std::optional<double> number_in(const MetricsLine&, const char* key);
 std::string fixed(std::optional<double> value, int digits);
 
 // As measured for this page, else as the run itself found it.

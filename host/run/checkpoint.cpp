@@ -208,7 +208,7 @@ void read_metadata(const TensorFile& file, Checkpoint& checkpoint) {
   if (checkpoint.config.net.hidden != checkpoint.network().hidden)
     throw DataError("its network is not the one of its config");
   if (checkpoint.state.step > std::int64_t(kMaxStep)) throw DataError("its step is out of range");
-  const TrainOptions train = checkpoint.config.train_options();
+  const TrainOptions& train = checkpoint.config.train;
   if (checkpoint.state.epoch > std::min(train.epochs, checkpoint.state.step))
     throw DataError("its epoch is out of range");
   if (checkpoint.tiling.tile < 1 || checkpoint.tiling.parts < 1)

@@ -1,6 +1,7 @@
 #include "host/run/config.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
@@ -246,6 +247,12 @@ void apply_setting(Config& config, std::string_view setting) {
   if (!found) refuse_key("", key);
 }
 
+Config changed(Config config, const std::vector<std::string>& settings) {
+  for (const std::string& setting : settings) apply_setting(config, setting);
+  config.validate();
+  return config;
+}
+
 // --- writing -----------------------------------------------------------------------------------
 
 std::string to_toml(const Config& config) {
@@ -264,47 +271,37 @@ std::string to_toml(const Config& config) {
   return text;
 }
 
-std::string config_help() {
-  std::string text;
-  const Config defaults;
-  Config::visit(defaults, [&](std::string_view key, const auto& value, std::string_view help,
-                              const Allowed& allowed) {
-    const std::string choices =
-        allowed.choices.empty() ? "" : fmt::format(" ({})", allowed.choices);
-    text +=
-        fmt::format("  {:<28} {}{}\n",
-                    fmt::format("{}={}", key, TypeOf<decltype(value)>::text(value)), help, choices);
-  });
-  return text;
-}
-
 namespace {
 
-std::vector<std::string> words_of(std::string_view choices) {
-  std::vector<std::string> words;
-  for (std::size_t begin = 0; begin < choices.size();) {
-    const std::size_t end = std::min(choices.find(" | ", begin), choices.size());
-    words.emplace_back(choices.substr(begin, end - begin));
-    begin = end + 3;
-  }
-  return words;
+// Those that the help text itself does not name.
+template <class T>
+std::string choices_in_help(const T&) {
+  if (std::is_same_v<T, bool> || std::is_same_v<T, Estimator>) return "";
+  const std::vector<std::string> choices = OptionType<T>::choices();
+  return choices.empty() ? "" : fmt::format(" ({})", fmt::join(choices, " | "));
 }
 
 }  // namespace
 
+std::string config_help() {
+  std::string text;
+  const Config defaults;
+  Config::visit(defaults, [&](std::string_view key, const auto& value, std::string_view help,
+                              const Allowed&) {
+    text += fmt::format("  {:<28} {}{}\n",
+                        fmt::format("{}={}", key, TypeOf<decltype(value)>::text(value)), help,
+                        choices_in_help(value));
+  });
+  return text;
+}
+
 std::vector<ConfigKey> config_keys() {
   std::vector<ConfigKey> keys;
   const Config defaults;
-  Config::visit(defaults, [&](std::string_view key, const auto& value, std::string_view,
-                              const Allowed& allowed) {
-    using T = std::remove_cvref_t<decltype(value)>;
-    std::vector<std::string> choices = words_of(allowed.choices);
-    if constexpr (std::is_same_v<T, bool>) choices = {"true", "false"};
-    if constexpr (std::is_same_v<T, Estimator>) {
-      for (const EstimatorInfo& row : kEstimators) choices.emplace_back(row.name);
-    }
-    keys.push_back({std::string(key), std::move(choices)});
-  });
+  Config::visit(defaults,
+                [&](std::string_view key, const auto& value, std::string_view, const Allowed&) {
+                  keys.push_back({std::string(key), TypeOf<decltype(value)>::choices()});
+                });
   return keys;
 }
 
@@ -341,52 +338,11 @@ std::uint64_t config_hash(const Config& config) {
 
 // --- meaning -----------------------------------------------------------------------------------
 
-TrainOptions Config::train_options() const {
-  return {.seed = seed,
-          .data_seed = data.seed,
-          .estimator = train.estimator,
-          .particles = train.particles,
-          .batch = train.batch,
-          .epochs = train.epochs,
-          .learning_rate = train.learning_rate,
-          .warmup_epochs = train.warmup_epochs,
-          .hidden_rate = train.hidden_rate,
-          .momentum = train.momentum,
-          .baseline_decay = train.baseline_decay,
-          .c = train.c,
-          .drop_below = train.drop_below,
-          .init_scale = net.init_scale,
-          .noise = data_noise,
-          .tiling = {train.tile, train.parts}};
-}
-
-Config config_of(const TrainOptions& options) {
-  Config config;
-  config.seed = options.seed;
-  config.data.seed = options.data_seed;
-  config.data_noise = options.noise;
-  config.net.init_scale = options.init_scale;
-  config.train.estimator = options.estimator;
-  config.train.particles = options.particles;
-  config.train.epochs = options.epochs;
-  config.train.batch = options.batch;
-  config.train.learning_rate = options.learning_rate;
-  config.train.warmup_epochs = options.warmup_epochs;
-  config.train.hidden_rate = options.hidden_rate;
-  config.train.momentum = options.momentum;
-  config.train.baseline_decay = options.baseline_decay;
-  config.train.c = options.c;
-  config.train.drop_below = options.drop_below;
-  config.train.tile = options.tiling.tile;
-  config.train.parts = options.tiling.parts;
-  return config;
-}
-
 void Config::validate() const {
   // Widths of input and output come with the data; any will do here.
   const NetworkSpec network{
       .D_in = 1, .hidden = net.hidden, .D_out = 1, .output = Output::bernoulli};
-  sfnn::validate(train_options(), network);
+  sfnn::validate(train, network);
   if (eval.as_stochastic) {
     try {
       as_stochastic(network);

@@ -24,33 +24,17 @@ namespace sfnn {
 struct Allowed {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
-  bool high_open = false;         // high itself is refused
-  std::string_view choices = {};  // of a text, as "once | epoch | none"; empty: any
+  bool high_open = false;  // high itself is refused
 };
 
 struct NetConfig {
-  std::vector<LayerSpec> hidden = {{.n_s = 200}, {.n_s = 200}};
-  double init_scale = 1.0;
+  std::vector<LayerSpec> hidden = std::vector(2, LayerSpec{.n_s = 200});
   std::string init_from;  // empty: weights are drawn
 };
 
-// An empty std::optional reads and prints as "auto"; TrainOptions says what it stands for.
-struct TrainConfig {
-  Estimator estimator = Estimator::G3;
-  std::int64_t particles = 20;  // M
-  std::int64_t epochs = 20;
-  std::int64_t batch = 100;
-  double learning_rate = 0.1;
-  std::optional<double> warmup_epochs;
-  double hidden_rate = 1;
-  double momentum = 0.9;
-  double baseline_decay = 0.99;
-  std::optional<double> c;
-  std::optional<double> drop_below;
-  std::int64_t tile = 0;
-  std::int64_t parts = 0;
-  std::int64_t save_every = 1;  // epochs
-  std::int64_t save_steps = 0;
+struct SaveConfig {
+  std::int64_t every = 1;  // epochs
+  std::int64_t steps = 0;
   std::int64_t keep = 2;  // the newest, and the one before should the newest be damaged
 };
 
@@ -61,14 +45,13 @@ struct EvalConfig {
 };
 
 struct Config {
-  std::uint64_t seed = 1;
-  DataOptions data;  // but for its root: where files lie is the machine's matter, not the run's
-  double data_noise = 0;
+  // But for its root, as where files lie is the machine's matter, and its seed, which is
+  // train.data_seed: data_of() (host/run/assemble.hpp) fills in both.
+  DataOptions data;
   NetConfig net;
-  TrainConfig train;
+  TrainOptions train;  // an empty std::optional reads and prints as "auto"
+  SaveConfig save;
   EvalConfig eval;
-
-  TrainOptions train_options() const;
 
   // Checks what concerns several keys and needs no data. Throws ConfigError.
   void validate() const;
@@ -79,7 +62,7 @@ struct Config {
     constexpr Allowed any{}, not_negative{.low = 0}, at_least_one{.low = 1},
         fraction{.low = 0, .high = 1, .high_open = true},
         rows{.low = 1, .high = 2147483647};  // rows are counted in 32 bits
-    v("seed", self.seed, "of the weights and of every draw", any);
+    v("seed", self.train.seed, "of the weights and of every draw", any);
 
     v("data.set", self.data.set,
       "glyphs (built in), mnist, fashion-mnist, faces/att, a folder, or files", any);
@@ -87,15 +70,12 @@ struct Config {
     v("data.train_y", self.data.train_y, "files: targets, as many rows", any);
     v("data.test_x", self.data.test_x, "files: the same for the test", any);
     v("data.test_y", self.data.test_y, "files: the same for the test", any);
-    v("data.output", self.data.output, "files: the distribution of the targets",
-      Allowed{.choices = "softmax | bernoulli | gaussian"});
-    v("data.task", self.data.task, "what to predict; auto: faces for faces, else halves",
-      Allowed{.choices = "auto | halves | classes | faces | denoise"});
+    v("data.output", self.data.output, "files: the distribution of the targets", any);
+    v("data.task", self.data.task, "what to predict; auto: faces for faces, else halves", any);
     v("data.binarize", self.data.binarize,
-      "halves: draw pixels as bits once, anew each epoch, or leave them grey",
-      Allowed{.choices = "once | epoch | none"});
+      "halves: draw pixels as bits once, anew each epoch, or leave them grey", any);
     v("data.center", self.data.center, "take the mean of the training inputs off x", any);
-    v("data.noise", self.data_noise, "standard deviation of Gaussian noise on training inputs",
+    v("data.noise", self.train.noise, "standard deviation of Gaussian noise on training inputs",
       not_negative);
     v("data.limit", self.data.limit, "training examples, beside the validation ones; 0: all",
       not_negative);
@@ -104,11 +84,12 @@ struct Config {
     v("data.test_limit", self.data.test_limit, "test examples; 0: all", not_negative);
     v("data.test_subjects", self.data.test_subjects, "faces: whole subjects held out for the test",
       not_negative);
-    v("data.seed", self.data.seed, "of binarisation and splits, apart from the run's seed", any);
+    v("data.seed", self.train.data_seed, "of binarisation and splits, apart from the run's seed",
+      any);
 
     v("net.hidden", self.net.hidden,
       "layers: 200s stochastic, 200d deterministic, 40s+160d hybrid, 40n+160d noise", any);
-    v("net.init_scale", self.net.init_scale, "weights start as N(0, scale^2 / fan-in)",
+    v("net.init_scale", self.train.init_scale, "weights start as N(0, scale^2 / fan-in)",
       not_negative);
     v("net.init_from", self.net.init_from,
       "a run or checkpoint whose weights to start from; empty: drawn weights", any);
@@ -131,14 +112,15 @@ struct Config {
     v("train.drop_below", self.train.drop_below,
       "particles of smaller w_bar sit out the backward pass (on a GPU: if --eager); auto: 1e-6 / M",
       fraction);
-    v("train.tile", self.train.tile, "examples worked on at a time; 0: chosen", not_negative);
-    v("train.parts", self.train.parts, "accumulators a gradient is summed in; 0: chosen",
+    v("train.tile", self.train.tiling.tile, "examples worked on at a time; 0: chosen",
       not_negative);
-    v("train.save_every", self.train.save_every,
+    v("train.parts", self.train.tiling.parts, "accumulators a gradient is summed in; 0: chosen",
+      not_negative);
+    v("train.save_every", self.save.every,
       "epochs from a checkpoint to the next; the last epoch always saves one", at_least_one);
-    v("train.save_steps", self.train.save_steps,
+    v("train.save_steps", self.save.steps,
       "steps from a checkpoint to the next within an epoch; 0: only at its end", not_negative);
-    v("train.keep", self.train.keep, "how many of the newest checkpoints stay, beside the best",
+    v("train.keep", self.save.keep, "how many of the newest checkpoints stay, beside the best",
       at_least_one);
 
     v("eval.particles", self.eval.particles, "M of validation and test", rows);
@@ -149,15 +131,13 @@ struct Config {
   }
 };
 
-// The inverse of train_options(); what these do not tell is at its default.
-Config config_of(const TrainOptions&);
-
 // All of these throw ConfigError, one sentence that names the key (and the file and line), the
 // value and what is allowed. A text of more than 64 KiB is refused; reading one takes at most 512
 // times its size.
 Config load_config(const std::filesystem::path&);
 Config from_toml(std::string_view text, std::string_view name_for_errors);
-void apply_setting(Config&, std::string_view key_equals_value);  // as --set has it
+void apply_setting(Config&, std::string_view key_equals_value);    // as --set has it
+Config changed(Config, const std::vector<std::string>& settings);  // all of them; and valid
 
 std::string to_toml(const Config&);  // every value, in the table's order, with its help
 std::string config_help();           // a line a key, with default and help

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -58,9 +59,8 @@ void append_metrics(const fs::path& path, const MetricsLine& line) {
     fail(std::generic_category().message(errno));
 }
 
-std::vector<MetricsLine> parse_metrics(std::string_view text, std::string_view name,
-                                       const Warn& warn) {
-  std::vector<MetricsLine> lines;
+void for_each_line(std::string_view text, std::string_view name, const Warn& warn,
+                   FunctionRef<void(MetricsLine&&)> f) {
   std::string_view rest = whole_lines(text);
   for (int number = 1; !rest.empty(); ++number) {
     const std::size_t end = rest.find('\n');
@@ -73,24 +73,33 @@ std::vector<MetricsLine> parse_metrics(std::string_view text, std::string_view n
     } else if (line = MetricsLine::parse(json, nullptr, /*allow_exceptions=*/false);
                !line.is_object()) {
       fault = "not a JSON object";
-    } else if (line.contains("epoch") && !line["epoch"].is_number_unsigned()) {
+    } else if (line.contains(kEpochKey) && !line[kEpochKey].is_number_unsigned()) {
       fault = "its epoch is not a count";
     }
     if (fault == nullptr) {
-      lines.push_back(std::move(line));
+      f(std::move(line));
     } else if (warn) {
       warn(fmt::format("{}:{}: {}: passed over", name, number, fault));
     } else {
       throw DataError(fmt::format("{}:{}: {}", name, number, fault));
     }
   }
+}
+
+std::vector<MetricsLine> parse_metrics(std::string_view text, std::string_view name,
+                                       const Warn& warn) {
+  std::vector<MetricsLine> lines;
+  for_each_line(text, name, warn, [&](MetricsLine&& line) { lines.push_back(std::move(line)); });
   return lines;
 }
 
-std::vector<MetricsLine> read_metrics(const fs::path& path, const Warn& warn) {
+std::string text_of_lines(const fs::path& path) {
   require_no_link(path);
-  if (!fs::exists(path)) return {};
-  return parse_metrics(read_file(path, kMaxBytes), path.string(), warn);
+  return fs::exists(path) ? read_file(path, kMaxBytes) : std::string();
+}
+
+std::vector<MetricsLine> read_metrics(const fs::path& path, const Warn& warn) {
+  return parse_metrics(text_of_lines(path), path.string(), warn);
 }
 
 std::string to_text(const std::vector<MetricsLine>& lines) {

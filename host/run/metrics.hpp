@@ -1,16 +1,20 @@
-// metrics.jsonl: what a run measured, a JSON object a line, a line an epoch.
+// Files of JSON objects, one per line: metrics.jsonl has one per epoch. What a line of it says, and
+// one of sessions.jsonl, is in records.hpp.
 #pragma once
 
 #include <filesystem>
 #include <functional>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "host/base/function_ref.hpp"
+
 namespace sfnn {
 
 using MetricsLine = nlohmann::ordered_json;
+inline constexpr const char* kEpochKey = "epoch";
 
 // Appends one line, handed to the system in one piece, and syncs it, with the name of a new file. A
 // torn line that a killed run left at the end is cut off first. Throws SaveError.
@@ -26,6 +30,10 @@ std::vector<MetricsLine> parse_metrics(std::string_view text, std::string_view n
                                        const Warn& warn = nullptr);
 std::vector<MetricsLine> read_metrics(const std::filesystem::path&,
                                       const Warn& warn = nullptr);  // no file: no lines
+// The same, one line after the other.
+void for_each_line(std::string_view text, std::string_view name_for_errors, const Warn& warn,
+                   FunctionRef<void(MetricsLine&&)> f);
+std::string text_of_lines(const std::filesystem::path&);  // no file: empty
 
 // Puts these lines in place of whatever the file holds, atomically: a resumed run takes back epochs
 // that its checkpoint does not know of.

@@ -4,6 +4,7 @@
 //   text(value)           as --set takes it; parse gives the very same value back
 //   parse(text, allowed)  nothing: not of this type, or not allowed
 //   expected(allowed)     "a whole number from 1 to 100"
+//   choices()             what it may be, if it is one of a few words
 //   reads(node)           is the TOML value of a kind that this type understands?
 //   toml(value)           as a config file has it
 #pragma once
@@ -13,6 +14,7 @@
 #define TOML_ASSERT(expr) static_assert(true)
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <toml++/toml.h>
 
 #include <algorithm>
@@ -26,6 +28,7 @@
 #include <string_view>
 #include <vector>
 
+#include "host/base/names.hpp"
 #include "host/base/utf8.hpp"
 #include "host/run/config.hpp"
 
@@ -81,6 +84,7 @@ struct OptionType<bool> {
     return std::nullopt;
   }
   static std::string expected(const Allowed&) { return "true or false"; }
+  static std::vector<std::string> choices() { return {"true", "false"}; }
   static bool reads(const toml::node& node) { return node.is_boolean(); }
   static std::string toml(bool value) { return text(value); }
 };
@@ -99,6 +103,7 @@ struct OptionType<T> {
     if (std::unsigned_integral<T>) return "a whole number from 0 to 2^63 - 1";
     return fmt::format("a whole number{}", range_text(bounded(allowed)));
   }
+  static std::vector<std::string> choices() { return {}; }
   static bool reads(const toml::node& node) { return node.is_integer(); }
   static std::string toml(T value) { return text(value); }
 
@@ -121,6 +126,7 @@ struct OptionType<double> {
   static std::string expected(const Allowed& allowed) {
     return fmt::format("a number{}", range_text(allowed));
   }
+  static std::vector<std::string> choices() { return {}; }
   static bool reads(const toml::node& node) { return node.is_number(); }
   static std::string toml(double value) {
     std::string digits = text(value);
@@ -142,6 +148,7 @@ struct OptionType<std::optional<double>> {
   static std::string expected(const Allowed& allowed) {
     return fmt::format("auto or {}", OptionType<double>::expected(allowed));
   }
+  static std::vector<std::string> choices() { return {}; }
   static bool reads(const toml::node& node) {
     return node.is_number() || node.value<std::string_view>() == "auto";
   }
@@ -153,46 +160,46 @@ struct OptionType<std::optional<double>> {
 template <>
 struct OptionType<std::string> {
   static std::string text(const std::string& value) { return value; }
-  static std::optional<std::string> parse(std::string_view text, const Allowed& allowed) {
-    const bool chosen = allowed.choices.empty() || is_choice(text, allowed.choices);
-    if (!chosen || !is_printable_utf8(text)) return std::nullopt;
-    return std::string(text);
+  static std::optional<std::string> parse(std::string_view text, const Allowed&) {
+    return is_printable_utf8(text) ? std::optional<std::string>(text) : std::nullopt;
   }
-  static std::string expected(const Allowed& allowed) {
-    return allowed.choices.empty() ? "text without control characters"
-                                   : fmt::format("one of {}", allowed.choices);
-  }
+  static std::string expected(const Allowed&) { return "text without control characters"; }
+  static std::vector<std::string> choices() { return {}; }
   static bool reads(const toml::node& node) { return node.is_string(); }
   static std::string toml(const std::string& value) { return toml_quoted(value); }
-
- private:
-  static bool is_choice(std::string_view text, std::string_view choices) {
-    for (std::size_t begin = 0; begin <= choices.size();) {
-      const std::size_t end = std::min(choices.find(" | ", begin), choices.size());
-      if (choices.substr(begin, end - begin) == text) return true;
-      begin = end + 3;
-    }
-    return false;
-  }
 };
 
-template <>
-struct OptionType<Estimator> {
-  static std::string text(Estimator value) { return std::string(info(value).name); }
-  static std::optional<Estimator> parse(std::string_view text, const Allowed&) {
-    for (const EstimatorInfo& row : kEstimators) {
-      if (row.name == text) return row.id;
-    }
+// One of a few names: rows of a table with a name and a value.
+template <class T, const auto& rows, auto value_of>
+struct NamedOption {
+  static std::string text(T value) {
+    for (const auto& row : rows)
+      if (row.*value_of == value) return std::string(row.name);
+    return "?";
+  }
+  static std::optional<T> parse(std::string_view text, const Allowed&) {
+    for (const auto& row : rows)
+      if (row.name == text) return row.*value_of;
     return std::nullopt;
   }
   static std::string expected(const Allowed&) {
-    std::string names;
-    for (const EstimatorInfo& row : kEstimators) append_item(names, " | ", row.name);
-    return fmt::format("one of {}", names);
+    return fmt::format("one of {}", fmt::join(choices(), " | "));
+  }
+  static std::vector<std::string> choices() {
+    std::vector<std::string> names;
+    for (const auto& row : rows) names.emplace_back(row.name);
+    return names;
   }
   static bool reads(const toml::node& node) { return node.is_string(); }
-  static std::string toml(Estimator value) { return toml_quoted(text(value)); }
+  static std::string toml(T value) { return toml_quoted(text(value)); }
 };
+
+template <>
+struct OptionType<Estimator> : NamedOption<Estimator, kEstimators, &EstimatorInfo::id> {};
+template <>
+struct OptionType<Output> : NamedOption<Output, kOutputs, &OutputRow::id> {};
+template <HasNames E>
+struct OptionType<E> : NamedOption<E, names_of(E()), &Named<E>::value> {};
 
 // Layers: a list of texts in TOML, commas between them on the command line.
 template <>
@@ -216,6 +223,7 @@ struct OptionType<std::vector<LayerSpec>> {
   static std::string expected(const Allowed&) {
     return "a list of layers such as [\"200s\", \"40s+160d\"]";
   }
+  static std::vector<std::string> choices() { return {}; }
   static bool reads(const toml::node& node) {
     const toml::array* array = node.as_array();
     return array != nullptr && std::all_of(array->begin(), array->end(),

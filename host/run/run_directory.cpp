@@ -8,7 +8,7 @@
 
 #include "host/base/error.hpp"
 #include "host/formats/atomic_file.hpp"
-#include "host/run/metrics.hpp"
+#include "host/run/records.hpp"
 
 namespace sfnn {
 namespace fs = std::filesystem;
@@ -130,8 +130,10 @@ void RunDirectory::begin_search(bool is_known) {
   searches_ = true;
 }
 
-void RunDirectory::require_same(const Config& other) const {
-  const auto changed = differences(this->config(), other);
+void RunDirectory::require_same(const Config& other) const { require_same(config(), other); }
+
+void RunDirectory::require_same(const Config& own, const Config& other) const {
+  const auto changed = differences(own, other);
   if (changed.empty()) return;
   throw ConfigError(fmt::format("{} holds a run of another config ({}): choose another --out",
                                 path_.string(), fmt::join(changed, "; ")));
@@ -167,7 +169,7 @@ void RunDirectory::save(const Checkpoint& checkpoint) {
   // nor go.
   std::vector<StepFile> files = step_files();
   std::erase_if(files, [&](const StepFile& file) { return file.step > checkpoint.state.step; });
-  for (std::size_t i = checkpoint.config.train.keep; i < files.size(); ++i) {
+  for (std::size_t i = checkpoint.config.save.keep; i < files.size(); ++i) {
     std::error_code ignored;  // one file too many is no reason to stop
     fs::remove(files[i].path, ignored);
   }
@@ -231,17 +233,13 @@ void RunDirectory::require_never_saved() const {
   if (fs::exists(fs::symlink_status(latest)))
     stop(fmt::format("{} names a checkpoint, and there is none", latest.string()));
   // An epoch's line comes before its checkpoint, and after all that were due earlier.
-  const auto train = config().train;
-  for (const MetricsLine& line : read_metrics(metrics(), [](const std::string&) {})) {
-    if (line.contains(kNeverSaved)) continue;
-    const auto epoch = line.value("epoch", std::uint64_t(0));
-    const auto found = line.find("step");
-    const auto step = found != line.end() && found->is_number_unsigned()
-                          ? found->get<std::uint64_t>()
-                          : std::uint64_t(0);
-    const std::uint64_t per_epoch = epoch > 0 ? step / epoch : 0, every = train.save_steps;
+  const SaveConfig save = config().save;
+  for (const EpochRecord& record : read_epochs(metrics(), [](const std::string&) {})) {
+    if (record.never_saved) continue;
+    const std::uint64_t epoch = record.epoch.value_or(0), step = record.step.value_or(0);
+    const std::uint64_t per_epoch = epoch > 0 ? step / epoch : 0, every = save.steps;
     const bool within = every > 0 && every < step && per_epoch > 0 && every % per_epoch != 0;
-    if (epoch > std::uint64_t(train.save_every) || within) {
+    if (epoch > std::uint64_t(save.every) || within) {
       stop(fmt::format(
           "{} tells of epoch {}, before which a checkpoint was saved, and there is none",
           metrics().string(), epoch));

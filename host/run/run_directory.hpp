@@ -25,9 +25,6 @@
 
 namespace sfnn {
 
-// Of a line of metrics: checkpoints were due before, and none could be written.
-inline constexpr const char* kNeverSaved = "never_saved";
-
 class RunDirectory {
  public:
   explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
@@ -57,6 +54,7 @@ class RunDirectory {
   void require_config_of_checkpoints() const;
   // Throws ConfigError, with the differences, where the directory's config is not this one.
   void require_same(const Config&) const;
+  void require_same(const Config& own, const Config& other) const;  // own: config(), read before
 
   // Locks the directory and removes the files of a run of this config, and nothing else. Throws
   // ConfigError, before anything is touched, where the directory holds something else; an absent or

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "host/formats/atomic_file.hpp"
 #include "host/run/metrics.hpp"

@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
   const bool small_tiles = argc > 1 && std::strcmp(argv[1], "--small-tiles") == 0;
   hwy::DisableTargets(~std::int64_t(HWY_AVX2 | HWY_SCALAR));
   const DataSet data =
-      load_data({.set = "glyphs", .task = "halves", .limit = 40, .test_limit = 10});
+      load_data({.set = "glyphs", .task = Task::halves, .limit = 40, .test_limit = 10});
   const NetworkSpec spec{.D_in = data.D_in,
                          .hidden = {{.n_s = 200}, {.n_s = 200}},
                          .D_out = data.D_out,

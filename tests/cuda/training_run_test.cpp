@@ -1,10 +1,11 @@
 // A run on a GPU as the program makes it: how often the host waits for the device, and what a
 // profiler is shown. Only the simulator counts them.
-#include "host/app/training_run.hpp"
+#include "host/run/training_run.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "host/app/terminal_progress.hpp"
 #include "tests/gpusim/gpusim.hpp"
 #include "tests/support/backends.hpp"
 #include "tests/support/small_data.hpp"
@@ -21,7 +22,7 @@ struct Outcome {
 };
 
 // One epoch of so many steps on a terminal whose line may move at any time.
-Outcome train(std::int64_t steps, bool graph, const MachineOptions& machine = {}) {
+Outcome train(std::int64_t steps, bool graph, const RunOptions& options = {}) {
   const TemporaryDirectory directory;
   Config config;
   config.net.hidden = {{.n_s = 3}, {.n_s = 2}};
@@ -36,10 +37,10 @@ Outcome train(std::int64_t steps, bool graph, const MachineOptions& machine = {}
   char* text = nullptr;
   std::size_t size = 0;
   std::FILE* out = open_memstream(&text, &size);
-  Progress progress(Progress::Mode::terminal, out, std::chrono::milliseconds(0));
+  TerminalProgress progress(TerminalProgress::Mode::terminal, out, std::chrono::milliseconds(0));
   Outcome outcome;
   {
-    TrainingRun run(*backend, config, machine, data, RunDirectory(directory.path()), progress);
+    TrainingRun run(*backend, config, options, data, Run(directory.path()), progress);
     run.start();
     gpusim::clear_calls();
     gpusim::clear_launches();
@@ -70,7 +71,7 @@ TEST(CudaTrainingRun, TheLineMovesWhenTheMetricsAreThere) {
 }
 
 TEST(CudaTrainingRun, TheProfilerIsOnForTheStepsAskedFor) {
-  train(8, /*graph=*/false, {.profile_steps = "2:5"});
+  train(8, /*graph=*/false, {.profiled = {2, 5}});
   const auto& marks = gpusim::calls().profiler;
   ASSERT_EQ(marks.size(), 2u);
   EXPECT_TRUE(marks[0].on);

@@ -33,7 +33,7 @@ class TinyMnist {
     write("t10k", test_count, 200, -1);
   }
 
-  DataOptions options(const std::string& task = "halves") const {
+  DataOptions options(Task task = Task::halves) const {
     DataOptions options;
     options.set = "tiny";
     options.task = task;
@@ -59,7 +59,7 @@ class TinyMnist {
 TEST(Halves, GreyImagesAreCutInTwo) {
   const TinyMnist tiny;
   DataOptions options = tiny.options();
-  options.binarize = "none";
+  options.binarize = Binarize::none;
   const DataSet data = load_data(options);
   EXPECT_EQ(data.train.count, 8);
   EXPECT_EQ(data.test.count, 5);
@@ -90,7 +90,7 @@ TEST(Halves, OfAnOddHeightTheLowerIsTheLarger) {
 TEST(Split, LimitsTheTrainingExamplesBesideTheValidationOnes) {
   const TinyMnist tiny;
   DataOptions options = tiny.options();
-  options.binarize = "none";
+  options.binarize = Binarize::none;
   options.limit = 6;
   options.valid = 2;
   options.test_limit = 3;
@@ -162,11 +162,11 @@ TEST(Binarize, OnceAndEpochDrawByTheRowInTheFile) {
   options.seed = 9;
   options.valid = 20;
   const Split split = split_rows(60, options);
-  options.binarize = "none";
+  options.binarize = Binarize::none;
   const DataSet grey = load_data(options);
-  options.binarize = "once";
+  options.binarize = Binarize::once;
   const DataSet once = load_data(options);
-  options.binarize = "epoch";
+  options.binarize = Binarize::epoch;
   const DataSet epoch = load_data(options);
 
   expect_binarized(once.train.x, grey.train.x, split.train, kSiteBinarizeInput, kTrainPart);
@@ -202,7 +202,7 @@ TEST(Binarize, BlackAndWhiteAreCertain) {
 
 TEST(Center, TakesTheMeanOfTheTrainingInputs) {
   const TinyMnist tiny;
-  DataOptions options = tiny.options("classes");
+  DataOptions options = tiny.options(Task::classes);
   options.center = true;
   options.limit = 3;
   const DataSet data = load_data(options);
@@ -213,7 +213,7 @@ TEST(Center, TakesTheMeanOfTheTrainingInputs) {
 
 TEST(Classes, GiveAllPixelsAndTheLabel) {
   const TinyMnist tiny;
-  DataOptions options = tiny.options("classes");
+  DataOptions options = tiny.options(Task::classes);
   options.valid = 3;
   const DataSet data = load_data(options);
   EXPECT_EQ(data.D_in, 12);
@@ -235,7 +235,7 @@ std::string config_error(const DataOptions& options) {
 TEST(Classes, RefuseALabelAboveNine) {
   const TinyMnist tiny(3, 3);
   tiny.folder.write("tiny/t10k-labels-idx1-ubyte.gz", idx_header({3}) + Bytes{1, 10, 2});
-  EXPECT_THAT(data_error(tiny.options("classes")),
+  EXPECT_THAT(data_error(tiny.options(Task::classes)),
               AllOf(HasSubstr("t10k-labels-idx1-ubyte.gz"), HasSubstr("label 10 of example 1")));
 }
 
@@ -243,13 +243,13 @@ TEST(Classes, RefuseANegativeLabel) {
   const TinyMnist tiny(3, 3);
   tiny.folder.write("tiny/t10k-labels-idx1-ubyte.gz",
                     idx_header({3}, 0x0B) + Bytes{0, 1, '\xff', '\xff', 0, 2});
-  EXPECT_THAT(data_error(tiny.options("classes")), HasSubstr("label -1 of example 1"));
+  EXPECT_THAT(data_error(tiny.options(Task::classes)), HasSubstr("label -1 of example 1"));
 }
 
 TEST(Classes, RefuseCountsThatDiffer) {
   const TinyMnist tiny(3, 3);
   tiny.folder.write("tiny/train-labels-idx1-ubyte.gz", idx_header({2}) + Bytes{1, 2});
-  EXPECT_THAT(data_error(tiny.options("classes")), HasSubstr("2 labels do not match 3 images"));
+  EXPECT_THAT(data_error(tiny.options(Task::classes)), HasSubstr("2 labels do not match 3 images"));
 }
 
 TEST(Halves, RefuseTestImagesOfAnotherSize) {
@@ -279,13 +279,12 @@ TEST(Options, ImpossibleOnesAreNamed) {
     change(options);
     return config_error(options);
   };
-  EXPECT_THAT(with([](auto& o) { o.binarize = "twice"; }), HasSubstr("data.binarize = twice"));
-  EXPECT_THAT(with([](auto& o) { o.task = "poems"; }), HasSubstr("data.task = poems"));
+  EXPECT_THAT(with([](auto& o) { o.task = Task::denoise; }), HasSubstr("data.task = denoise"));
   EXPECT_THAT(with([](auto& o) { o.limit = -1; }), HasSubstr("data.limit = -1"));
   EXPECT_THAT(with([](auto& o) { o.valid = -1; }), HasSubstr("data.valid = -1"));
   EXPECT_THAT(with([](auto& o) { o.test_limit = -5; }), HasSubstr("data.test_limit = -5"));
   EXPECT_THAT(with([](auto& o) { o.valid = 8; }), HasSubstr("data.valid = 8"));
-  EXPECT_THAT(with([](auto& o) { o.binarize = "epoch", o.task = "classes"; }),
+  EXPECT_THAT(with([](auto& o) { o.binarize = Binarize::epoch, o.task = Task::classes; }),
               HasSubstr("data.binarize = epoch"));
 }
 
@@ -303,8 +302,8 @@ class RealData : public testing::Test {
 TEST_F(RealData, MnistHasItsKnownMeans) {
   need("mnist");
   if (IsSkipped()) return;
-  options.binarize = "none";
-  options.task = "classes";
+  options.binarize = Binarize::none;
+  options.task = Task::classes;
   const DataSet data = load_data(options);
   EXPECT_EQ(data.train.count, 60000);
   EXPECT_EQ(data.test.count, 10000);

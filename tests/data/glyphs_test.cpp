@@ -207,7 +207,7 @@ TEST(Glyphs, ExamplesBelongToSeedPartAndIndex) {
 
 TEST(Glyphs, DenoiseGivesTheCleanGlyphFromANoisyCopy) {
   DataOptions options = glyph_options(500, 10);
-  options.task = "denoise";
+  options.task = Task::denoise;
   const DataSet data = load_data(options);
   EXPECT_EQ(data.D_in, 784);
   EXPECT_EQ(data.D_out, 784);
@@ -228,7 +228,7 @@ TEST(Glyphs, DenoiseGivesTheCleanGlyphFromANoisyCopy) {
 
 TEST(Glyphs, ClassesNameTheUpperShape) {
   DataOptions options = glyph_options(300, 10);
-  options.task = "classes";
+  options.task = Task::classes;
   const DataSet data = load_data(options);
   EXPECT_EQ(data.output, Output::softmax);
   EXPECT_EQ(data.D_out, std::int64_t(glyph_shapes().size()));
@@ -262,9 +262,9 @@ TEST(Glyphs, MoreThanMemoryHoldsIsRefusedBeforeAnyIsDrawn) {
 
 TEST(Glyphs, BoundsAreRefusedForOtherTasks) {
   DataOptions options = glyph_options(5, 5);
-  options.task = "denoise";
+  options.task = Task::denoise;
   EXPECT_THROW(glyph_bounds(load_data(options).test), ShapeError);
-  options.task = "faces";
+  options.task = Task::faces;
   EXPECT_THROW(load_data(options), ConfigError);
 }
 

@@ -103,7 +103,7 @@ TEST(SearchPath, FindsDebiansFashionMnist) {
   const Places places;
   DataOptions options;
   options.set = "fashion-mnist";
-  options.task = "classes";
+  options.task = Task::classes;
   const DataSet data = load_data(options);
   EXPECT_EQ(data.train.count, 60000);
   EXPECT_EQ(data.test.count, 10000);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "host/base/error.hpp"
@@ -14,6 +15,7 @@
 #include "host/formats/safetensors.hpp"
 #include "host/run/checkpoint.hpp"
 #include "host/run/metrics.hpp"
+#include "host/run/records.hpp"
 #include "tests/support/idx_files.hpp"
 #include "tests/support/peak_memory.hpp"
 #include "tests/support/temporary_directory.hpp"
@@ -185,6 +187,11 @@ TEST(LoaderMemory, MetricsTake64TimesTheirText) {
     SCOPED_TRACE(text.substr(0, 20));
     expect_within(64 * text.size(), End::loaded, [&] { parse_metrics(text, "some.jsonl"); });
   }
+}
+
+TEST(LoaderMemory, RecordsOfEpochsTake96TimesTheirText) {
+  const std::string text = filled("{{}}\n");
+  expect_within(96 * text.size(), End::loaded, [&] { parse_epochs(text, "some.jsonl"); });
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
 // What sfnn estimators shows, of figures made up for it.
-#include "host/app/estimator_view.hpp"
+#include "host/report/estimator_view.hpp"
 
 #include <gmock/gmock.h>
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "host/model/estimator.hpp"
 

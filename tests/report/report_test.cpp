@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <limits>
 
-#include "host/app/progress.hpp"
 #include "host/report/chart.hpp"
 #include "host/report/html.hpp"
 #include "host/report/page.hpp"
@@ -104,9 +103,9 @@ TEST(Chart, LongNamesAreCutBetweenLetters) {
 ReportRun some_run(const std::string& name) {
   ReportRun run{.name = name, .path = name};
   run.network = {.D_in = 4, .hidden = {{.n_s = 3}}, .D_out = 2};
-  run.metrics = {{{"epoch", 1}, {"train_c_hat", -3.5}, {"valid_nll", 3.25}},
-                 {{"epoch", 2}, {"train_c_hat", -2.5}, {"valid_nll", nullptr}}};
-  run.sessions = {{{"started", "2026-01-31 12:30 UTC"}, {"device", "cpu (AVX2, 2 threads)"}}};
+  run.metrics = {{.epoch = 1, .train_c_hat = -3.5, .valid_nll = 3.25},
+                 {.epoch = 2, .train_c_hat = -2.5}};
+  run.sessions = {{.started = "2026-01-31 12:30 UTC", .device = "cpu (AVX2, 2 threads)"}};
   LayerActivity layer{.layer = 1, .units = 3, .entropy = 0.4321};
   layer.histogram[0] = 1;
   Measured& measured = run.measured.emplace();
@@ -144,7 +143,7 @@ TEST(Report, OnlyTheLikeIsCalledBest) {
   EXPECT_THAT(page, Not(best("1.50")));
   other.measured->test.particles = a.measured->test.particles;
   EXPECT_THAT(report_page({a, b, other}, kOrigin), best("1.50"));
-  other.config.data.task = "classes";
+  other.config.data.task = Task::classes;
   EXPECT_THAT(report_page({a, b, other}, kOrigin), Not(best("1.50")));
 }
 
@@ -152,9 +151,9 @@ TEST(Report, EpochsAreWholeAndThoseBeyondThePlotAreSaid) {
   ReportRun run = some_run("first");
   EXPECT_THAT(report_page({run}, kOrigin), Not(HasSubstr(">1.5<")));
   run.metrics.clear();
-  for (int epoch = 1; epoch <= 12; ++epoch)
+  for (std::uint64_t epoch = 1; epoch <= 12; ++epoch)
     run.metrics.push_back(
-        {{"epoch", epoch}, {"train_c_hat", epoch == 1 ? -900.0 : -3.0 - 0.1 * (epoch % 2)}});
+        {.epoch = epoch, .train_c_hat = epoch == 1 ? -900.0 : -3.0 - 0.1 * double(epoch % 2)});
   EXPECT_THAT(report_page({run}, kOrigin), HasSubstr("epoch 1 lies beyond the plot"));
 }
 
@@ -162,9 +161,11 @@ TEST(Report, OnlyTheRunsWhoseEpochsLieBeyondThePlotAreSaidToBe) {
   const auto learning = [](const std::string& name, double first, double second) {
     ReportRun run = some_run(name);
     run.metrics.clear();
-    for (int epoch = 1; epoch <= 30; ++epoch) {
-      const double value = epoch == 1 ? first : epoch == 2 ? second : -3.0 - 0.1 * (epoch % 2);
-      run.metrics.push_back({{"epoch", epoch}, {"train_c_hat", value}});
+    for (std::uint64_t epoch = 1; epoch <= 30; ++epoch) {
+      const double value = epoch == 1   ? first
+                           : epoch == 2 ? second
+                                        : -3.0 - 0.1 * double(epoch % 2);
+      run.metrics.push_back({.epoch = epoch, .train_c_hat = value});
     }
     return run;
   };
@@ -210,8 +211,8 @@ TEST(Report, ADeterministicRunIsALineAcrossTheCurves) {
 
 TEST(Report, RunsOnOtherDataHaveChartsOfTheirOwn) {
   ReportRun a = some_run("a"), same = some_run("same"), other = some_run("other");
-  same.config.data.task = "halves";  // which auto stands for
-  other.config.data.task = "classes";
+  same.config.data.task = Task::halves;  // which auto stands for
+  other.config.data.task = Task::classes;
   other.measured->data_name = "classes of points";
   const std::string page = report_page({a, same, other}, kOrigin);
   for (const char* title : {"Training criterion", "Validation", "C_hat against M"}) {
@@ -227,7 +228,7 @@ TEST(Report, RunsOnOtherDataHaveChartsOfTheirOwn) {
   a.measured.reset(), same.measured.reset(), other.measured.reset();
   EXPECT_THAT(chart_of(report_page({a, other}, kOrigin), "Validation: glyphs classes"),
               HasSubstr(">other</text>"));
-  other.config.data.set = "files", other.config.data.task = "auto";
+  other.config.data.set = "files", other.config.data.task = Task::automatic;
   other.config.data.train_x = "/data/x.npy", other.config.data.train_y = "y.npy";
   EXPECT_THAT(chart_of(report_page({a, other}, kOrigin), "Validation: x.npy to y.npy"),
               HasSubstr(">other</text>"));
@@ -256,10 +257,9 @@ TEST(Report, NothingFromAFileBecomesMarkup) {
   ReportRun run = some_run(kHostile);
   run.path = run.note = run.measured->data_name = kHostile;
   run.config.data.set = kHostile;
-  run.metrics.push_back({{"epoch", kHostile},
-                         {"train_c_hat", kHostile},
-                         {"warnings", {kHostile, {{kHostile, kHostile}}, 7}}});
-  run.sessions.push_back({{"device", kHostile}, {"cpu", {kHostile}}, {"step", kHostile}});
+  run.metrics.push_back({.warnings = {kHostile, kHostile + std::string("2"), "7"}});
+  run.sessions.push_back(
+      {.started = kHostile, .device = kHostile, .cpu = kHostile, .version = kHostile});
   const std::string page = report_page({run, run}, {kHostile, kHostile, kHostile});
   EXPECT_THAT(page, Not(HasSubstr("<script")));
   EXPECT_THAT(page, Not(HasSubstr("alert(1)</script>")));
@@ -270,8 +270,8 @@ TEST(Report, NothingFromAFileBecomesMarkup) {
 TEST(Report, WarningsAreListedWithTheirEpochs) {
   ReportRun run = some_run("a");
   EXPECT_THAT(report_page({run}, kOrigin), Not(HasSubstr("<h2>Warnings</h2>")));
-  run.metrics[1]["warnings"] = {"units are stuck", "particles have collapsed"};
-  run.metrics.push_back({{"epoch", 3}, {"warnings", {"units are stuck"}}});
+  run.metrics[1].warnings = {"units are stuck", "particles have collapsed"};
+  run.metrics.push_back({.epoch = 3, .warnings = {"units are stuck"}});
   const std::string page = report_page({run}, kOrigin);
   EXPECT_THAT(page, HasSubstr("a: units are stuck, in 2 of 3 epochs"));
   EXPECT_THAT(page, HasSubstr("a: particles have collapsed, in 1 of 3 epochs"));
@@ -281,8 +281,7 @@ TEST(Report, WarningsAreListedWithTheirEpochs) {
 // take minutes.
 TEST(Report, ManyWarningsTakeLittleTime) {
   ReportRun run = some_run("a");
-  MetricsLine& list = run.metrics[1]["warnings"] = MetricsLine::array();
-  for (int i = 0; i < 200'000; ++i) list.push_back(fmt::format("{:06}", i));
+  for (int i = 0; i < 200'000; ++i) run.metrics[1].warnings.push_back(fmt::format("{:06}", i));
   const auto begin = std::chrono::steady_clock::now();
   const std::string page = report_page({run}, kOrigin);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
@@ -319,30 +318,6 @@ TEST(Report, ConfigValuesThatChangeNothingAreNoDifferences) {
   more.config.train.particles = 50;
   EXPECT_THAT(report_page({a, more, fixed}, kOrigin),
               HasSubstr("train.particles</th><td>20</td><td>50</td><td>\u2013</td></tr>"));
-}
-
-TEST(Progress, MovingLineFitsItsTerminal) {
-  const ProgressFigures figures{.epoch = 3,
-                                .epochs = 30,
-                                .step = 250,
-                                .total_steps = 1000,
-                                .C_hat = -45.678,
-                                .valid_nll = 44.4,
-                                .valid_error = 0.0215,
-                                .examples_per_second = 10907,
-                                .seconds_left = 200};
-  const std::string wide = moving_line(figures, 160);
-  for (const char* text : {"epoch 3/30", "[#######.......................]", "step 250/1000",
-                           "C_hat -45.68", "error 2.15 %", "10907 examples/s", "3 min 20 s left"}) {
-    EXPECT_THAT(wide, HasSubstr(text));
-  }
-  for (const int columns : {160, 110, 100, 80, 40, 1}) {
-    EXPECT_LT(moving_line(figures, columns).size(), std::size_t(columns)) << columns;
-  }
-  EXPECT_THAT(moving_line(figures, 100), HasSubstr("] step 250/1000  C_hat -45.68  valid 44.40"));
-  EXPECT_EQ(moving_line(figures, 80),
-            "epoch 3/30  [##......] C_hat -45.68  valid 44.40 2.15 %  10907 ex/s  3m20s left");
-  EXPECT_EQ(moving_line(figures, 40), "epoch 3/30  3 min 20 s left");
 }
 
 }  // namespace

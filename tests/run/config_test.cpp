@@ -8,6 +8,7 @@
 #include <set>
 
 #include "host/base/error.hpp"
+#include "host/run/assemble.hpp"
 
 namespace sfnn {
 namespace {
@@ -85,17 +86,17 @@ const std::vector<std::pair<std::string, std::string>> kOtherValues = {
 
 TEST(Config, DefaultsAreTheDocumentedOnes) {
   const Config config;
-  EXPECT_EQ(config.seed, 1u);
+  EXPECT_EQ(config.train.seed, 1u);
   EXPECT_EQ(config.train.estimator, Estimator::G3);
   EXPECT_EQ(config.train.particles, 20);
   EXPECT_EQ(config.eval.particles, 100);
-  EXPECT_EQ(config.train_options().warmup_epochs_or_default(), 4);
-  EXPECT_EQ(with({"train.epochs=50"}).train_options().warmup_epochs_or_default(), 5);
-  EXPECT_EQ(with({"train.warmup_epochs=0.25"}).train_options().warmup_epochs_or_default(), 0.25);
-  EXPECT_DOUBLE_EQ(config.train_options().c_or_default(20), 1.0 / 20);
-  EXPECT_EQ(with({"train.c=0.5"}).train_options().c_or_default(20), 0.5);
-  EXPECT_DOUBLE_EQ(config.train_options().drop_below_or_default(20), 1e-6 / 20);
-  EXPECT_EQ(with({"train.drop_below=0"}).train_options().drop_below_or_default(20), 0);
+  EXPECT_EQ(config.train.warmup_epochs_or_default(), 4);
+  EXPECT_EQ(with({"train.epochs=50"}).train.warmup_epochs_or_default(), 5);
+  EXPECT_EQ(with({"train.warmup_epochs=0.25"}).train.warmup_epochs_or_default(), 0.25);
+  EXPECT_DOUBLE_EQ(config.train.c_or_default(20), 1.0 / 20);
+  EXPECT_EQ(with({"train.c=0.5"}).train.c_or_default(20), 0.5);
+  EXPECT_DOUBLE_EQ(config.train.drop_below_or_default(20), 1e-6 / 20);
+  EXPECT_EQ(with({"train.drop_below=0"}).train.drop_below_or_default(20), 0);
   EXPECT_NO_THROW(config.validate());
 }
 
@@ -129,19 +130,36 @@ TEST(Config, EachOptionSurvivesTomlAndShowsInTheDifferences) {
   }
 }
 
-TEST(Config, OptionsOfTrainingLeadBackToTheirKeys) {
+// As a checkpoint that a program of one's own saves has them.
+TEST(Config, OptionsOfTrainingAloneTellTheirKeys) {
   const std::set<std::string> others{"train.save_every", "train.save_steps", "train.keep"};
   const std::set<std::string> theirs{"seed", "data.seed", "data.noise", "net.init_scale"};
   for (const auto& [key, value] : kOtherValues) {
     if (!theirs.contains(key) && (!key.starts_with("train.") || others.contains(key))) continue;
     const Config config = with({key + "=" + value});
-    EXPECT_THAT(differences(config_of(config.train_options()), config), IsEmpty()) << key;
+    Config other;
+    other.train = config.train;
+    EXPECT_THAT(differences(other, config), IsEmpty()) << key;
   }
+}
+
+TEST(Config, TheSeedOfTheDataReachesThem) {
+  const auto data = [](const char* seed) {
+    return data_of(with({"data.limit=20", "data.test_limit=20", seed}), {});
+  };
+  EXPECT_EQ(data("data.seed=1").train.x.values, data("data.seed=1").train.x.values);
+  EXPECT_NE(data("data.seed=1").train.x.values, data("data.seed=2").train.x.values);
+  EXPECT_EQ(data("seed=1").train.x.values, data("seed=2").train.x.values);
+}
+
+// Runs are compared, and the trials of a search found again, by keys, values and their order.
+TEST(Config, TheHashOfADefaultConfigStaysAsItWas) {
+  EXPECT_EQ(config_hash(Config()), 0x01AE9658B28D2AEFu);
 }
 
 TEST(Config, FileOverridesDefaultsAndSettingsOverrideTheFile) {
   Config config = from_toml("seed = 7\n[train]\nepochs = 3\nlearning_rate = 1\n", "run.toml");
-  EXPECT_EQ(config.seed, 7u);
+  EXPECT_EQ(config.train.seed, 7u);
   EXPECT_EQ(config.train.epochs, 3);
   EXPECT_EQ(config.train.learning_rate, 1.0);
   EXPECT_EQ(config.train.particles, 20);
@@ -198,6 +216,10 @@ TEST(Config, ValuesOutOfRangeAreRefused) {
             "train.momentum = 1: must be a number from 0 to below 1");
   EXPECT_EQ(setting_error("train.estimator=G6"),
             "train.estimator = G6: must be one of G1 | G2 | G3 | G4 | G5");
+  EXPECT_EQ(setting_error("data.task=poems"),
+            "data.task = poems: must be one of auto | halves | classes | faces | denoise");
+  EXPECT_EQ(setting_error("data.output=any"),
+            "data.output = any: must be one of softmax | bernoulli | gaussian");
   EXPECT_EQ(setting_error("data.binarize=twice"),
             "data.binarize = twice: must be one of once | epoch | none");
   for (const auto* setting :
@@ -224,7 +246,7 @@ TEST(Config, BadFilesGetOneSentence) {
   EXPECT_THAT(file_error(deep + " = 1"), HasSubstr("dots are too many for a config"));
   EXPECT_THAT(file_error(deep.substr(0, 3001) + " = 1"), HasSubstr("unknown key 'a'"));
   EXPECT_THAT(file_error("data.set = \"\"\"\\\n\u00a7\"\"\""), HasSubstr("are not read"));
-  EXPECT_EQ(from_toml("\xef\xbb\xbfseed = 5", "").seed, 5u);
+  EXPECT_EQ(from_toml("\xef\xbb\xbfseed = 5", "").train.seed, 5u);
   const std::string brackets(10000, '[');
   EXPECT_THAT(file_error("seed = " + brackets), StartsWith("run.toml:1: "));
   EXPECT_THAT(message_of([] { load_config("no/such.toml"); }),
@@ -284,7 +306,7 @@ TEST(Config, EveryShippedFileLoads) {
   }
   EXPECT_GE(count, 3);  // the paper's experiments
   const Config halves = load_config(SFNN_SOURCE_DIR "/bench/paper/mnist-halves.toml");
-  EXPECT_EQ(halves.train_options().warmup_epochs_or_default(), 5);
+  EXPECT_EQ(halves.train.warmup_epochs_or_default(), 5);
   EXPECT_EQ(halves.net.hidden.size(), 2u);
 }
 

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <nlohmann/json.hpp>
+
 #include "host/base/error.hpp"
 #include "host/formats/atomic_file.hpp"
 #include "host/formats/json_depth.hpp"

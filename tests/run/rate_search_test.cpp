@@ -1,6 +1,8 @@
 // `sfnn train --search-lr`: the grid, the choice, what is kept of it.
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "host/formats/atomic_file.hpp"
 #include "host/run/metrics.hpp"
 #include "tests/support/program.hpp"
@@ -92,7 +94,7 @@ TEST_F(Program, ASearchGoesOnFromItsDirectoryAlone) {
     const Result resumed = run("train --resume --out " + name);
     ASSERT_EQ(resumed.code, 0) << resumed.out;
     EXPECT_EQ(resumed.out.find("there is no run"), std::string::npos) << resumed.out;
-    EXPECT_EQ(newest(name).config.seed, 5u);
+    EXPECT_EQ(newest(name).config.train.seed, 5u);
     const auto trials = read_metrics(directory_ / name / "search.jsonl");
     ASSERT_EQ(trials.size(), 3u);  // 0.1, 0.03, 0.01
     EXPECT_EQ(trials[0]["epochs"], 3);

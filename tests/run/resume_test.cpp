@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "host/formats/atomic_file.hpp"
 #include "host/formats/npy.hpp"

@@ -11,7 +11,7 @@
 
 #include "host/base/error.hpp"
 #include "host/formats/atomic_file.hpp"
-#include "host/run/metrics.hpp"
+#include "host/run/records.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace sfnn {
@@ -72,7 +72,7 @@ TEST_F(RunDirectoryTest, KeepsTheNewestTwoAndTheBest) {
 TEST_F(RunDirectoryTest, KeepsAsManyAsAsked) {
   for (std::int64_t step = 1; step <= 9; ++step) {
     Checkpoint checkpoint = at_step(step);
-    checkpoint.config.train.keep = 5;
+    checkpoint.config.save.keep = 5;
     run_.save(checkpoint);
   }
   EXPECT_EQ(files().size(), 5u + 1);  // and latest
@@ -199,7 +199,7 @@ TEST_F(RunDirectoryTest, AHugeFileIsNamedAndPassedOver) {
 // A kill between an epoch's line of metrics and its checkpoint is no loss.
 TEST_F(RunDirectoryTest, KnowsWhetherACheckpointWasLost) {
   Config config;
-  config.train.save_every = 3;
+  config.save.every = 3;
   run_.create(config);
   const auto is_lost = [&] {
     try {
@@ -210,19 +210,19 @@ TEST_F(RunDirectoryTest, KnowsWhetherACheckpointWasLost) {
     return false;
   };
   // Of ten steps each.
-  const auto is_lost_after = [&](std::int64_t epochs) {
+  const auto is_lost_after = [&](std::uint64_t epochs) {
     fs::remove(run_.metrics());
-    for (std::int64_t epoch = 1; epoch <= epochs; ++epoch)
-      append_metrics(run_.metrics(), {{"epoch", epoch}, {"step", 10 * epoch}});
+    for (std::uint64_t epoch = 1; epoch <= epochs; ++epoch)
+      append_record(run_.metrics(), EpochRecord{.epoch = epoch, .step = 10 * epoch});
     return is_lost();
   };
   EXPECT_FALSE(is_lost_after(0));
   EXPECT_FALSE(is_lost_after(3));
   EXPECT_TRUE(is_lost_after(4));
-  config.train.save_steps = 20;  // at the ends of epochs, where save_every alone decides
+  config.save.steps = 20;  // at the ends of epochs, where save_every alone decides
   write_file_atomically(path_ / "config.toml", to_toml(config));
   EXPECT_FALSE(is_lost_after(3));
-  config.train.save_steps = 15;
+  config.save.steps = 15;
   write_file_atomically(path_ / "config.toml", to_toml(config));
   EXPECT_FALSE(is_lost_after(1));
   EXPECT_TRUE(is_lost_after(2));
@@ -246,7 +246,7 @@ TEST_F(RunDirectoryTest, ACheckpointThatCannotBeWrittenLeavesTheOneBefore) {
   for (const char* obstacle : {"step-00000020.safetensors", "latest"}) {
     const auto save = [&](std::int64_t step) {
       Checkpoint checkpoint = at_step(step);
-      checkpoint.config.train.keep = 1;
+      checkpoint.config.save.keep = 1;
       run_.save(checkpoint);
     };
     save(10);

@@ -1,9 +1,10 @@
-#include "host/app/estimator_view.hpp"
+#include "host/report/estimator_view.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "host/base/utf8.hpp"
 #include "host/model/estimator.hpp"

@@ -1,18 +1,16 @@
-#include "host/app/loaded_network.hpp"
+#include "host/run/loaded_network.hpp"
 
 #include <fmt/format.h>
 
-#include "host/app/command_line.hpp"
+#include <span>
+
 #include "host/base/error.hpp"
-#include "host/run/run_directory.hpp"
-#include "host/sfnn.hpp"
 
 namespace sfnn {
 
 LoadedNetwork::LoadedNetwork(Backend& backend, const MachineOptions& machine,
-                             const std::string& run, bool best,
+                             const Checkpoint& checkpoint,
                              const std::vector<std::string>& settings) {
-  const Checkpoint checkpoint = open_checkpoint(run, best, warn);
   config_ = changed(checkpoint.config, settings);
   require_data_inside(config_, machine, settings);
   data_ = data_of(config_, machine);

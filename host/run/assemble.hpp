@@ -1,13 +1,15 @@
-// From a config and the flags of the command line to the parts of the engine.
+// From a config and what the machine has to the parts of the engine.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "host/backend/backend.hpp"
 #include "host/data/dataset.hpp"
 #include "host/devices/registry.hpp"
+#include "host/run/checkpoint.hpp"
 #include "host/run/config.hpp"
 #include "host/train/trainer.hpp"
 
@@ -17,16 +19,7 @@ namespace sfnn {
 struct MachineOptions {
   std::string data_root;  // empty: the search path (host/data/search_path.hpp)
   BackendOptions backend;
-  std::string on_save_error = "stop";  // or "continue": train on where a file cannot be written
-  std::string profile_steps;  // "100:110": what a profiler is to see; empty: nothing is marked
 };
-
-// From when `first` steps are done until `last` are.
-struct StepRange {
-  std::int64_t first = -1, last = -1;  // -1: never
-};
-// What machine.profile_steps says. Throws ConfigError where the run has no such steps.
-StepRange profiled_steps_of(const MachineOptions& machine, std::int64_t total_steps);
 
 // For a config that came with a run: throws DataError where a name of data in it leads outside the
 // folders of data. Those that `settings`, from the command line, has changed are the user's own.
@@ -42,5 +35,9 @@ Model test_model_of(const Config&, const Model&);                // the same of 
 std::vector<float> starting_weights(const Config&, const NetworkSpec&,
                                     const std::function<void(const std::string&)>& warn);
 TrainOptions train_options_of(const Config&, const MachineOptions&);
+// What a run trains with, from its config or from the checkpoint that it continues from: the same
+// kind of device keeps the tiling, and so the order of every sum, whatever it would choose today.
+TrainOptions train_options_of(const Config&, const MachineOptions&, const Backend&,
+                              const std::optional<Checkpoint>& saved);
 
 }  // namespace sfnn

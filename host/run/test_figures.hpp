@@ -4,14 +4,14 @@
 #include <optional>
 #include <string>
 
-#include "host/run/metrics.hpp"
+#include "host/run/records.hpp"
 #include "host/train/evaluate.hpp"
 
 namespace sfnn {
 
 std::string test_figures(const Evaluation&);  // "NLL 55.330 (M = 100), error 2.15 %"
 
-void add_test(MetricsLine&, const Evaluation&);
-std::optional<Evaluation> test_in(const MetricsLine&);  // what add_test wrote, where it did
+void add_test(EpochRecord&, const Evaluation&);
+std::optional<Evaluation> test_in(const EpochRecord&);  // what add_test wrote, if it did
 
 }  // namespace sfnn

@@ -1,13 +1,13 @@
 // Own data: four files of .npy or IDX, for each of the three outputs.
-#include "host/data/files.hpp"
-
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
 #include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "host/base/error.hpp"
+#include "host/data/files.hpp"
 #include "host/formats/atomic_file.hpp"
 #include "host/formats/npy.hpp"
 #include "host/run/metrics.hpp"
@@ -24,12 +24,12 @@ using testing::HasSubstr;
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 // Two inputs an example, 6 examples to train on and 3 to test; each test changes what it is about.
-class Files : public testing::Test {
+class OwnFiles : public testing::Test {
  protected:
-  Files() {
+  OwnFiles() {
     options.set = "files";
     options.root = folder.path();
-    options.output = "gaussian";
+    options.output = Output::gaussian;
     options.train_x = "train_x.npy", options.train_y = "train_y.npy";
     options.test_x = "test_x.npy", options.test_y = "test_y.npy";
     put("train_x", {{6, 2}, std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, -10, 11}});
@@ -52,7 +52,7 @@ class Files : public testing::Test {
   DataOptions options;
 };
 
-TEST_F(Files, FloatsAreTakenAsTheyAre) {
+TEST_F(OwnFiles, FloatsAreTakenAsTheyAre) {
   options.valid = 2;
   const DataSet data = load();
   EXPECT_EQ(data.output, Output::gaussian);
@@ -70,7 +70,7 @@ TEST_F(Files, FloatsAreTakenAsTheyAre) {
     }
 }
 
-TEST_F(Files, BytesAreGreyValuesOrBits) {
+TEST_F(OwnFiles, BytesAreGreyValuesOrBits) {
   put("train_x", {{6, 2}, std::vector<std::uint8_t>(12, 51)});
   put("test_x", {{3, 2}, std::vector<std::uint8_t>(6, 1)});
   EXPECT_FLOAT_EQ(load().train.x.at(0, 0), 0.2f);
@@ -79,8 +79,8 @@ TEST_F(Files, BytesAreGreyValuesOrBits) {
   EXPECT_EQ(load().train.x.at(0, 0), 1);
 }
 
-TEST_F(Files, PicturesKeepTheirShapeAndIdxIsRead) {
-  options.output = "bernoulli";
+TEST_F(OwnFiles, PicturesKeepTheirShapeAndIdxIsRead) {
+  options.output = Output::bernoulli;
   options.train_y = "train-y-idx3-ubyte.gz", options.test_y = "test-y-idx3-ubyte";
   folder.write(options.train_y, gzip(idx_header({6, 2, 3}) + Bytes(36, '\xff')));
   folder.write(options.test_y, idx_header({3, 2, 3}) + Bytes(18, 51));
@@ -93,7 +93,7 @@ TEST_F(Files, PicturesKeepTheirShapeAndIdxIsRead) {
 }
 
 // Big-endian in the file; what is not finite is refused as it is in .npy.
-TEST_F(Files, IdxMayHoldFloatsAndSignedBytes) {
+TEST_F(OwnFiles, IdxMayHoldFloatsAndSignedBytes) {
   const Bytes half("\x3f\0\0\0", 4), tenth("\x3f\xb9\x99\x99\x99\x99\x99\x9a", 8);
   const auto repeated = [](const Bytes& item, int count) {
     Bytes all;
@@ -112,8 +112,8 @@ TEST_F(Files, IdxMayHoldFloatsAndSignedBytes) {
               AllOf(HasSubstr("test-x"), HasSubstr("example 2, value 1 is not a finite")));
 }
 
-TEST_F(Files, ClassesAreWholeNumbers) {
-  options.output = "softmax";
+TEST_F(OwnFiles, ClassesAreWholeNumbers) {
+  options.output = Output::softmax;
   put("train_y", {{6}, std::vector<std::int64_t>{0, 1, 2, 500, 1, 0}});
   put("test_y", {{3, 1}, std::vector<std::int64_t>{0, 500, 2}});
   EXPECT_THAT(data_error(), HasSubstr("test_y.npy: its shape is [3, 1]"));
@@ -133,7 +133,7 @@ TEST_F(Files, ClassesAreWholeNumbers) {
   EXPECT_THAT(data_error(), HasSubstr("2 numbers an example"));
 }
 
-TEST_F(Files, EachFaultIsNamedWithItsFile) {
+TEST_F(OwnFiles, EachFaultIsNamedWithItsFile) {
   put("train_x", {{6, 2}, std::vector<float>{0, 1, 2, 3, 4, kNaN, 6, 7, 8, 9, 10, 11}});
   EXPECT_THAT(data_error(),
               AllOf(HasSubstr("train_x.npy"), HasSubstr("example 2, value 1 is not a finite")));
@@ -160,17 +160,17 @@ TEST_F(Files, EachFaultIsNamedWithItsFile) {
   EXPECT_THAT(data_error(), HasSubstr("no absent.npy in " + folder.path().string()));
 }
 
-TEST_F(Files, BernoulliTargetsAreProbabilities) {
-  options.output = "bernoulli";
+TEST_F(OwnFiles, BernoulliTargetsAreProbabilities) {
+  options.output = Output::bernoulli;
   load();
   put("test_y", {{3}, std::vector<float>{0, .5, 1.5}});
   EXPECT_THAT(data_error(), AllOf(HasSubstr("test_y.npy"), HasSubstr("example 2, value 0 is 1.5")));
 }
 
-TEST_F(Files, KeysThatDoNotGoTogetherAreRefused) {
-  options.task = "classes";
+TEST_F(OwnFiles, KeysThatDoNotGoTogetherAreRefused) {
+  options.task = Task::classes;
   EXPECT_THAT(config_error(), HasSubstr("data.output"));
-  options.task = "auto";
+  options.task = Task::automatic;
   options.test_y.clear();
   EXPECT_THAT(config_error(), HasSubstr("needs data.test_y"));
 }
@@ -181,7 +181,9 @@ TEST_F(Files, KeysThatDoNotGoTogetherAreRefused) {
 namespace sfnn {
 namespace {
 
-TEST_F(Program, TrainsOnOwnFilesForEachOutput) {
+using OwnFilesProgram = Program;
+
+TEST_F(OwnFilesProgram, TrainsOnOwnFilesForEachOutput) {
   const auto put = [&](const char* name, const NpyArray& array) {
     write_npy(directory_ / name, array);
   };
@@ -208,7 +210,7 @@ TEST_F(Program, TrainsOnOwnFilesForEachOutput) {
   }
 }
 
-TEST_F(Program, DrawsTargetsThatArePicturesWhateverTheInputsAre) {
+TEST_F(OwnFilesProgram, DrawsTargetsThatArePicturesWhateverTheInputsAre) {
   write_npy(directory_ / "y.npy", {{50, 4, 5}, std::vector<float>(50 * 4 * 5, 0.5f)});
   const auto width_of_samples = [&](const std::string& name, const NpyArray& x) {
     write_npy(directory_ / "x.npy", x);

@@ -13,7 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "host/app/assemble.hpp"
+#include "host/base/names.hpp"
+#include "host/run/assemble.hpp"
+#include "host/run/progress.hpp"
 #include "host/run/run_directory.hpp"
 
 namespace sfnn {
@@ -24,10 +26,16 @@ struct RateRange {
 RateRange parse_rate_range(const std::string& low_colon_high);  // throws ConfigError
 std::vector<double> rate_grid(const RateRange&);                // from the highest down
 
+enum class TrialEnd { finished, hopeless, not_finite };
+inline constexpr Names<TrialEnd, 3> kTrialEnds{{{TrialEnd::finished, "finished"},
+                                                {TrialEnd::hopeless, "hopeless"},
+                                                {TrialEnd::not_finite, "not finite"}}};
+constexpr const auto& names_of(TrialEnd) { return kTrialEnds; }
+
 struct RateTrial {
   double rate = 0;
   std::vector<double> valid_nll;  // after each epoch
-  std::string end;                // "finished", "hopeless" or "not finite"
+  TrialEnd end = TrialEnd::finished;
 };
 
 constexpr std::int64_t kMaxSearchEpochs = 1'000'000;
@@ -36,9 +44,7 @@ struct RateSearch {
   Config config;  // of the run to come; its own rate does not matter
   RateRange range;
   std::int64_t epochs = 0;  // of each short run; 0: a fifth of train.epochs, at least 2
-  std::function<void(const std::string&)> say;
-  std::function<void(const std::string&)> show = [](const std::string&) {};  // where it is, often
-  std::function<bool()> stop = [] { return false; };
+  std::function<bool()> stop = [] { return false; };  // asked after each step
 };
 
 // What a search was asked to do, kept in the run directory's search.json from its beginning, so
@@ -56,6 +62,6 @@ std::optional<SavedSearch> saved_search(const RunDirectory&);
 // files of another's are in the way, DataError where search.json or search.jsonl holds what no
 // search has written, Error where no rate of the grid trains.
 std::optional<double> search_rate(Backend&, const MachineOptions&, const DataSet&,
-                                  const RateSearch&, RunDirectory&);
+                                  const RateSearch&, RunDirectory&, Progress&);
 
 }  // namespace sfnn

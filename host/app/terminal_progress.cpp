@@ -1,4 +1,4 @@
-#include "host/app/progress.hpp"
+#include "host/app/terminal_progress.hpp"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -48,30 +48,30 @@ std::string short_duration(double seconds) {
 
 }  // namespace
 
-Progress::Mode Progress::suitable_mode(bool quiet) {
+TerminalProgress::Mode TerminalProgress::suitable_mode(bool quiet) {
   if (quiet) return Mode::quiet;
   return isatty(STDOUT_FILENO) ? Mode::terminal : Mode::lines;
 }
 
-void Progress::clear_line() {
+void TerminalProgress::clear_line() {
   if (line_shown_) std::fputs("\r\033[K", out_);
   line_shown_ = false;
 }
 
-void Progress::say(const std::string& line) {
+void TerminalProgress::say(const std::string& line) {
   if (mode_ == Mode::quiet) return;
   clear_line();
   std::fprintf(out_, "%s\n", line.c_str());
   std::fflush(out_);
 }
 
-void Progress::warn(const std::string& line) {
+void TerminalProgress::warn(const std::string& line) {
   clear_line();
   std::fflush(out_);
   std::fprintf(stderr, "sfnn: %s\n", line.c_str());
 }
 
-bool Progress::due() const {
+bool TerminalProgress::due() const {
   return mode_ == Mode::terminal && std::chrono::steady_clock::now() - last_ >= interval_;
 }
 
@@ -99,20 +99,20 @@ std::string moving_line(const ProgressFigures& f, int columns) {
   return line;
 }
 
-void Progress::step(const ProgressFigures& f) {
+void TerminalProgress::step(const ProgressFigures& f) {
   if (due()) show(moving_line(f, terminal_columns()));
 }
 
-void Progress::show(std::string line) {
+void TerminalProgress::show(const std::string& line) {
   if (!due()) return;
   last_ = std::chrono::steady_clock::now();
-  line.resize(std::min<std::size_t>(line.size(), terminal_columns() - 1));
-  std::fprintf(out_, "\r\033[K%s", line.c_str());
+  const std::string shown = line.substr(0, terminal_columns() - 1);
+  std::fprintf(out_, "\r\033[K%s", shown.c_str());
   std::fflush(out_);
   line_shown_ = true;
 }
 
-void Progress::epoch(const ProgressFigures& f, double seconds) {
+void TerminalProgress::epoch(const ProgressFigures& f, double seconds) {
   say(fmt::format("epoch {:>{}}/{}  C_hat {:.3f}{}  {:.1f} s  {:.0f} examples/s  {} left", f.epoch,
                   std::to_string(f.epochs).size(), f.epochs, f.C_hat, validation(f), seconds,
                   f.examples_per_second, duration(f.seconds_left)));

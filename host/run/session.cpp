@@ -1,4 +1,4 @@
-#include "host/app/session.hpp"
+#include "host/run/session.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -28,12 +28,12 @@ std::string cpu_model() {
   return "";
 }
 
-MetricsLine session_line(const Backend& backend, std::int64_t first_step) {
-  return {{"started", utc_now()},
-          {"step", first_step},
-          {"device", backend.describe()},
-          {"cpu", cpu_model()},
-          {"version", program_version()}};
+SessionRecord session_record(const Backend& backend, std::int64_t first_step) {
+  return {.started = utc_now(),
+          .step = std::uint64_t(first_step),
+          .device = backend.describe(),
+          .cpu = cpu_model(),
+          .version = program_version()};
 }
 
 }  // namespace sfnn

@@ -1,4 +1,4 @@
-#include "host/app/pictures.hpp"
+#include "host/run/pictures.hpp"
 
 #include <fmt/format.h>
 

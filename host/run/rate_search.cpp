@@ -1,13 +1,12 @@
-#include "host/app/rate_search.hpp"
+#include "host/run/rate_search.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
-#include "host/app/command_line.hpp"
 #include "host/base/error.hpp"
 #include "host/formats/atomic_file.hpp"
 #include "host/run/metrics.hpp"
@@ -20,7 +19,6 @@ namespace fs = std::filesystem;
 
 constexpr double kWanted = 0.5;      // share of the best run's gain below which a run is given up
 constexpr std::size_t kTrusted = 2;  // epochs after which that is asked
-constexpr std::array<std::string_view, 3> kEnds = {"finished", "hopeless", "not finite"};
 
 double number(std::string_view text) {
   double value = 0;
@@ -39,7 +37,7 @@ std::string key_of(const Config& short_config) {
 
 MetricsLine to_line(const RateTrial& trial, const std::string& key) {
   return {{"learning_rate", trial.rate},
-          {"end", trial.end},
+          {"end", to_string(trial.end)},
           {"epochs", trial.valid_nll.size()},
           {"valid_nll", trial.valid_nll},
           {"config", key}};
@@ -60,16 +58,17 @@ std::optional<RateTrial> to_trial(const MetricsLine& line, std::int64_t epochs) 
   if (rate == line.end() || !rate->is_number() || end == line.end() || !end->is_string() ||
       nlls == line.end() || !nlls->is_array() || nlls->empty())
     return std::nullopt;
-  RateTrial trial{.rate = rate->get<double>(), .end = end->get<std::string>()};
+  const auto known_end = from_string<TrialEnd>(end->get_ref<const std::string&>());
+  if (!known_end) return std::nullopt;
+  RateTrial trial{.rate = rate->get<double>(), .end = *known_end};
   for (const MetricsLine& nll : *nlls) {
     if (!nll.is_number() && !nll.is_null()) return std::nullopt;
     trial.valid_nll.push_back(nll.is_null() ? NAN : nll.get<double>());
   }
   const auto done = std::int64_t(trial.valid_nll.size());
   const bool bad = std::ranges::any_of(trial.valid_nll, [](double v) { return !std::isfinite(v); });
-  const bool whole = trial.end == "finished" ? done == epochs && !bad : done <= epochs;
-  return whole && std::ranges::find(kEnds, trial.end) != kEnds.end() ? std::optional(trial)
-                                                                     : std::nullopt;
+  const bool whole = trial.end == TrialEnd::finished ? done == epochs && !bad : done <= epochs;
+  return whole ? std::optional(trial) : std::nullopt;
 }
 
 // Trials of another config do not count, and go.
@@ -93,7 +92,8 @@ std::vector<RateTrial> known_trials(const fs::path& path, const std::string& key
 const RateTrial* best_of(const std::vector<RateTrial>& trials) {
   const RateTrial* best = nullptr;
   for (const RateTrial& trial : trials) {
-    if (trial.end == "finished" && (!best || trial.valid_nll.back() < best->valid_nll.back()))
+    if (trial.end == TrialEnd::finished &&
+        (!best || trial.valid_nll.back() < best->valid_nll.back()))
       best = &trial;
   }
   return best;
@@ -103,21 +103,25 @@ const RateTrial* best_of(const std::vector<RateTrial>& trials) {
 
 class Trials {
  public:
-  Trials(Backend& backend, const MachineOptions& machine, const DataSet& data, Config config)
+  Trials(Backend& backend, const MachineOptions& machine, const DataSet& data, Config config,
+         Progress& progress)
       : backend_(backend),
         machine_(machine),
         data_(data),
+        progress_(progress),
         config_(std::move(config)),
         spec_(network_of(config_, data)),
-        start_(starting_weights(config_, spec_, warn)) {}
+        start_(starting_weights(config_, spec_,
+                                [&](const std::string& line) { progress_.warn(line); })) {}
 
   // None: stopped.
   std::optional<RateTrial> run(double rate, const RateTrial* best, const RateSearch& search);
 
  private:
   double valid_nll(const Trainer& trainer) {
-    return evaluate(test_model_of(config_, trainer.model()), data_.valid,
-                    {.particles = config_.eval.particles, .seed = config_.seed, .predict = false})
+    return evaluate(
+               test_model_of(config_, trainer.model()), data_.valid,
+               {.particles = config_.eval.particles, .seed = config_.train.seed, .predict = false})
         .nll;
   }
   bool is_hopeless(const RateTrial& trial, const RateTrial* best) const {
@@ -130,6 +134,7 @@ class Trials {
   Backend& backend_;
   const MachineOptions& machine_;
   const DataSet& data_;
+  Progress& progress_;
   Config config_;
   NetworkSpec spec_;
   std::vector<float> start_;
@@ -141,22 +146,22 @@ std::optional<RateTrial> Trials::run(double rate, const RateTrial* best, const R
   Trainer trainer(backend_, spec_, train_options_of(config_, machine_), data_);
   trainer.set_params(start_);
   if (!untrained_nll_) untrained_nll_ = valid_nll(trainer);
-  RateTrial trial{.rate = rate, .end = "finished"};
+  RateTrial trial{.rate = rate};
   while (trainer.step() < trainer.total_steps()) {
     trainer.train_step();
     if (search.stop()) return std::nullopt;
-    search.show(fmt::format("  {:<10} epoch {}/{}, step {}/{}", rate,
-                            (trainer.step() - 1) / trainer.steps_per_epoch() + 1,
-                            config_.train.epochs, trainer.step(), trainer.total_steps()));
+    progress_.show(fmt::format("  {:<10} epoch {}/{}, step {}/{}", rate,
+                               (trainer.step() - 1) / trainer.steps_per_epoch() + 1,
+                               config_.train.epochs, trainer.step(), trainer.total_steps()));
     if (trainer.step() % trainer.steps_per_epoch() != 0) continue;
     const double C_hat = trainer.epoch_means().C_hat;
     trial.valid_nll.push_back(std::isfinite(C_hat) ? valid_nll(trainer) : NAN);
     if (!std::isfinite(trial.valid_nll.back())) {
-      trial.end = "not finite";
+      trial.end = TrialEnd::not_finite;
       break;
     }
     if (is_hopeless(trial, best)) {
-      trial.end = "hopeless";
+      trial.end = TrialEnd::hopeless;
       break;
     }
   }
@@ -165,7 +170,7 @@ std::optional<RateTrial> Trials::run(double rate, const RateTrial* best, const R
 
 std::string row_of(const RateTrial& trial) {
   return fmt::format("  {:<10} {:>6} {:>12}  {}", trial.rate, trial.valid_nll.size(),
-                     fmt::format("{:.4f}", trial.valid_nll.back()), trial.end);
+                     fmt::format("{:.4f}", trial.valid_nll.back()), to_string(trial.end));
 }
 
 }  // namespace
@@ -224,7 +229,7 @@ std::optional<SavedSearch> saved_search(const RunDirectory& directory) {
 
 std::optional<double> search_rate(Backend& backend, const MachineOptions& machine,
                                   const DataSet& data, const RateSearch& search,
-                                  RunDirectory& directory) {
+                                  RunDirectory& directory, Progress& progress) {
   if (data.valid.count == 0) {
     throw ConfigError(
         "--search-lr needs validation examples: set some aside with --set data.valid=1000");
@@ -238,22 +243,22 @@ std::optional<double> search_rate(Backend& backend, const MachineOptions& machin
   directory.begin_search(/*is_known=*/saved_search(directory).has_value());
   save_search(directory, search);
   std::vector<RateTrial> trials = known_trials(file, key_of(config), config.train.epochs);
-  Trials runs(backend, machine, data, config);
+  Trials runs(backend, machine, data, config, progress);
 
-  search.say(fmt::format("learning rates on {} validation examples, {} epochs each:",
-                         data.valid.count, config.train.epochs));
-  search.say("  rate       epochs    valid NLL");
+  progress.say(fmt::format("learning rates on {} validation examples, {} epochs each:",
+                           data.valid.count, config.train.epochs));
+  progress.say("  rate       epochs    valid NLL");
   for (const double rate : grid) {
     const auto known = std::ranges::find(trials, rate, &RateTrial::rate);
     if (known != trials.end()) {
-      search.say(row_of(*known));
+      progress.say(row_of(*known));
       continue;
     }
     const auto trial = runs.run(rate, best_of(trials), search);
     if (!trial) return std::nullopt;
     append_metrics(file, to_line(*trial, key_of(config)));
     trials.push_back(*trial);
-    search.say(row_of(*trial));
+    progress.say(row_of(*trial));
   }
   std::erase_if(trials, [&](const RateTrial& trial) {
     return std::ranges::find(grid, trial.rate) == grid.end();
@@ -266,7 +271,7 @@ std::optional<double> search_rate(Backend& backend, const MachineOptions& machin
   const char* edge = highest == lowest ? ""
                      : highest         ? ", the highest tried: a higher one may be better still"
                                        : ", the lowest tried: a lower one may be better still";
-  search.say(fmt::format("  best: {}{}", best->rate, edge));
+  progress.say(fmt::format("  best: {}{}", best->rate, edge));
   return best->rate;
 }
 

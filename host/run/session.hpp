@@ -6,7 +6,7 @@
 #include <string>
 
 #include "host/backend/backend.hpp"
-#include "host/run/metrics.hpp"
+#include "host/run/records.hpp"
 
 namespace sfnn {
 
@@ -14,6 +14,6 @@ std::string program_version();  // "0.1.0"
 std::string utc_now();          // "2026-01-31 12:30 UTC"
 std::string cpu_model();        // as the system calls it; empty where it does not say
 
-MetricsLine session_line(const Backend&, std::int64_t first_step);
+SessionRecord session_record(const Backend&, std::int64_t first_step);
 
 }  // namespace sfnn

@@ -1,9 +1,8 @@
-#include "host/app/assemble.hpp"
+#include "host/run/assemble.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
 #include "host/base/error.hpp"
@@ -17,29 +16,7 @@ bool is_deterministic(const NetworkSpec& spec) {
   return std::ranges::all_of(spec.hidden, [](const LayerSpec& layer) { return layer.n_s == 0; });
 }
 
-StepRange parse_step_range(const std::string& text) {
-  StepRange range;
-  if (text.empty()) return range;
-  const char *begin = text.data(), *end = begin + text.size();
-  const auto first = std::from_chars(begin, end, range.first);
-  if (first.ec == std::errc() && first.ptr != end && *first.ptr == ':') {
-    const auto last = std::from_chars(first.ptr + 1, end, range.last);
-    if (last.ec == std::errc() && last.ptr == end && 0 <= range.first && range.first < range.last)
-      return range;
-  }
-  throw ConfigError(fmt::format("--profile-steps '{}': write it as 100:110", text));
-}
-
 }  // namespace
-
-StepRange profiled_steps_of(const MachineOptions& machine, std::int64_t total_steps) {
-  const StepRange range = parse_step_range(machine.profile_steps);
-  if (range.last > total_steps) {
-    throw ConfigError(fmt::format("--profile-steps {}: the run has {} steps", machine.profile_steps,
-                                  total_steps));
-  }
-  return range;
-}
 
 void require_data_inside(const Config& config, const MachineOptions& machine,
                          const std::vector<std::string>& settings) {
@@ -62,6 +39,7 @@ void require_data_inside(const Config& config, const MachineOptions& machine,
 
 DataSet data_of(const Config& config, const MachineOptions& machine) {
   DataOptions options = config.data;
+  options.seed = config.train.data_seed;
   options.root = machine.data_root;
   return load_data(options);
 }
@@ -83,7 +61,8 @@ Model test_model_of(const Config& config, const Model& model) {
 
 std::vector<float> starting_weights(const Config& config, const NetworkSpec& spec,
                                     const std::function<void(const std::string&)>& warn) {
-  if (config.net.init_from.empty()) return initial_params(spec, config.seed, config.net.init_scale);
+  if (config.net.init_from.empty())
+    return initial_params(spec, config.train.seed, config.train.init_scale);
   if (!std::filesystem::exists(config.net.init_from)) {
     throw ConfigError(fmt::format("net.init_from = {}: there is no such run or checkpoint",
                                   config.net.init_from));
@@ -100,8 +79,15 @@ std::vector<float> starting_weights(const Config& config, const NetworkSpec& spe
 }
 
 TrainOptions train_options_of(const Config& config, const MachineOptions& machine) {
-  TrainOptions options = config.train_options();
+  TrainOptions options = config.train;
   if (machine.backend.plain) options.drop_below = 0;  // the oracle leaves nothing out
+  return options;
+}
+
+TrainOptions train_options_of(const Config& config, const MachineOptions& machine,
+                              const Backend& backend, const std::optional<Checkpoint>& saved) {
+  TrainOptions options = train_options_of(config, machine);
+  if (saved && saved->device == backend.name()) options.tiling = saved->tiling;
   return options;
 }
 

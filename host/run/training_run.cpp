@@ -1,16 +1,14 @@
-#include "host/app/training_run.hpp"
+#include "host/run/training_run.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <cmath>
 
-#include "host/app/pictures.hpp"
-#include "host/app/session.hpp"
-#include "host/app/signals.hpp"
-#include "host/app/test_figures.hpp"
 #include "host/base/error.hpp"
-#include "host/run/metrics.hpp"
+#include "host/run/pictures.hpp"
+#include "host/run/session.hpp"
+#include "host/run/test_figures.hpp"
 #include "host/train/activity.hpp"
 #include "host/train/health.hpp"
 
@@ -26,60 +24,54 @@ constexpr std::int64_t kExamplesLookedAt = 100, kParticlesLookedAt = 2;
 
 }  // namespace
 
-TrainOptions train_options_of(const Config& config, const MachineOptions& machine,
-                              const Backend& backend, const std::optional<Checkpoint>& saved) {
-  TrainOptions options = train_options_of(config, machine);
-  if (saved && saved->device == backend.name()) options.tiling = saved->tiling;
-  return options;
-}
-
-TrainingRun::TrainingRun(Backend& backend, const Config& config, const MachineOptions& machine,
-                         const DataSet& data, RunDirectory directory, Progress& progress,
-                         std::optional<Checkpoint> saved)
+TrainingRun::TrainingRun(Backend& backend, const Config& config, RunOptions options,
+                         const DataSet& data, Run run, Progress& progress)
     : backend_(backend),
       config_(config),
+      options_(std::move(options)),
       data_(data),
-      directory_(std::move(directory)),
+      run_(std::move(run)),
       progress_(progress),
       spec_(network_of(config, data)),
       looked_at_(first_of(data.valid.count > 0 ? data.valid : data.train, kExamplesLookedAt)),
-      saved_(std::move(saved)),
-      trainer_(backend, spec_, train_options_of(config, machine, backend, saved_), data),
-      profiled_(profiled_steps_of(machine, trainer_.total_steps())),
-      goes_on_without_saving_(machine.on_save_error == "continue") {}
+      trainer_(make_trainer(train_options_of(config, options_.machine, backend, run_.newest()))) {}
 
-void TrainingRun::start() {
-  trainer_.set_params(
-      starting_weights(config_, spec_, [&](const std::string& line) { progress_.warn(line); }));
+// The plan comes first: it counts the memory that is free.
+Trainer TrainingRun::make_trainer(const TrainOptions& options) {
+  const TrainPlan plan = plan_training(backend_, spec_, options, data_);
+  const auto& saved = run_.newest();
+  const bool fits = saved && saved->network() == spec_;  // if not, resuming refuses it
+  Model model(backend_, spec_,
+              fits ? saved->params()
+                   : starting_weights(config_, spec_,
+                                      [&](const std::string& line) { progress_.warn(line); }),
+              data_.x_mean);
+  return {plan, std::move(model), options, data_};
 }
+
+void TrainingRun::start() { run_.directory().create(config_); }
 
 void TrainingRun::resume() {
-  const auto warn = [&](const std::string& line) { progress_.warn(line); };  // --quiet or not
-  if (saved_) {
-    restore(*saved_);
+  if (std::optional<Checkpoint> saved = run_.take_newest()) {
+    restore(*std::move(saved));
   } else {
-    directory_.require_never_saved();
-    start();
+    directory().require_never_saved();
   }
-  saved_.reset();
-  // Epochs that the checkpoint does not know of will be trained, and reported, again.
-  std::vector<MetricsLine> lines = read_metrics(directory_.metrics(), warn);
-  std::erase_if(lines, [&](const MetricsLine& line) {
-    return line.value("epoch", std::int64_t(0)) > state_.epoch;
-  });
-  rewrite_metrics(directory_.metrics(), lines);
+  take_back_epochs_after(directory().metrics(),
+                         std::uint64_t(trainer_.step() / trainer_.steps_per_epoch()),
+                         [&](const std::string& line) { progress_.warn(line); });
 }
 
-void TrainingRun::restore(const Checkpoint& saved) {
+void TrainingRun::restore(Checkpoint saved) {
   const auto refuse = [&](const std::string& why) {
-    throw DataError(fmt::format("{}: its checkpoint of step {} {}", directory_.path().string(),
+    throw DataError(fmt::format("{}: its checkpoint of step {} {}", directory().path().string(),
                                 saved.state.step, why));
   };
   if (const auto changed = differences(saved.config, config_); !changed.empty()) {
     throw ConfigError(
         fmt::format("{}: config.toml is not what its checkpoint of step {} was trained with ({}): "
                     "put it back as it was, or train with --init-from and another --out",
-                    directory_.path().string(), saved.state.step, fmt::join(changed, "; ")));
+                    directory().path().string(), saved.state.step, fmt::join(changed, "; ")));
   }
   if (!(saved.network() == spec_)) refuse("is of another network");
   if (saved.state.step > trainer_.total_steps())
@@ -91,11 +83,9 @@ void TrainingRun::restore(const Checkpoint& saved) {
                     saved.device.empty() ? "an unknown device" : saved.device, backend_.name()));
   }
   trainer_.restore(saved.state);
-  state_ = saved.state;
-  state_.networks.clear();  // they are the trainer's
-  saved_step_ = state_.step;
-  seconds_before_ = state_.seconds;
-  session_first_step_ = state_.step;
+  best_ = {saved.state.best_valid_nll, saved.state.best_epoch};
+  saved_step_ = session_first_step_ = saved.state.step;
+  seconds_before_ = saved.state.seconds;
 }
 
 double TrainingRun::seconds() const {
@@ -105,16 +95,21 @@ double TrainingRun::seconds() const {
 
 Evaluation TrainingRun::evaluate_on(const Examples& examples) {
   return evaluate(test_model_of(config_, trainer_.model()), examples,
-                  {.particles = config_.eval.particles, .seed = config_.seed});
+                  {.particles = config_.eval.particles, .seed = config_.train.seed});
 }
 
-Checkpoint TrainingRun::checkpoint() {
+// The examples are staged once, by the first validation.
+Evaluation TrainingRun::validate() {
+  const Model model = test_model_of(config_, trainer_.model());
+  if (!valid_data_) valid_data_.emplace(model, data_.valid, config_.eval.particles);
+  return evaluate(model, *valid_data_,
+                  {.particles = config_.eval.particles, .seed = config_.train.seed});
+}
+
+Checkpoint TrainingRun::snapshot() {
   TrainState state = trainer_.state();
   require_finite(trainer_.not_finite(state));
   state.epoch = state.step / trainer_.steps_per_epoch();
-  state.seconds = seconds();
-  state.best_valid_nll = state_.best_valid_nll;
-  state.best_epoch = state_.best_epoch;
   return {.state = std::move(state),
           .x_mean = data_.x_mean,
           .x_bytes = input_bytes(config_.data.set, data_),
@@ -126,21 +121,21 @@ Checkpoint TrainingRun::checkpoint() {
 TrainingRun::End TrainingRun::train() {
   if (trainer_.step() < trainer_.total_steps()) {
     try_to_write(
-        [&] { append_metrics(directory_.sessions(), session_line(backend_, trainer_.step())); });
+        [&] { append_record(directory().sessions(), session_record(backend_, trainer_.step())); });
   }
   while (trainer_.step() < trainer_.total_steps()) {
-    if (trainer_.step() == profiled_.first) backend_.profiler(true);
+    if (trainer_.step() == options_.profiled.first) backend_.profiler(true);
     trainer_.train_step();
     const bool looks = backend_.is_host_memory() || trainer_.step() % kLookEvery == 0;
     if (looks) require_finite(trainer_.not_finite());
-    if (trainer_.step() == profiled_.last) backend_.profiler(false);
+    if (trainer_.step() == options_.profiled.last) backend_.profiler(false);
     if (trainer_.step() % trainer_.steps_per_epoch() == 0) {
       end_epoch();
     } else {
       if (checkpoint_is_due()) try_to_write([&] { save(); });
       if (looks && progress_.due()) show_progress(/*epoch_done=*/false);
     }
-    if (stop_requested() && trainer_.step() < trainer_.total_steps()) {
+    if (options_.stop() && trainer_.step() < trainer_.total_steps()) {
       write([&] { save(); });
       return End::stopped;
     }
@@ -150,7 +145,7 @@ TrainingRun::End TrainingRun::train() {
 }
 
 bool TrainingRun::checkpoint_is_due() const {
-  const std::int64_t every = config_.train.save_steps;
+  const std::int64_t every = config_.save.steps;
   return every > 0 && trainer_.step() % every == 0;
 }
 
@@ -170,12 +165,12 @@ void TrainingRun::write(const std::function<void()>& files) {
     throw SaveError(
         fmt::format("{}: stopped at step {}; what was saved before is whole: make room, then "
                     "continue with --resume --out {}",
-                    error.what(), trainer_.step(), directory_.path().string()));
+                    error.what(), trainer_.step(), directory().path().string()));
   }
 }
 
 bool TrainingRun::try_to_write(const std::function<void()>& files) {
-  if (!goes_on_without_saving_) {
+  if (options_.on_save_error == OnSaveError::stop) {
     write(files);
     return true;
   }
@@ -189,22 +184,31 @@ bool TrainingRun::try_to_write(const std::function<void()>& files) {
 }
 
 void TrainingRun::save() {
+  Checkpoint checkpoint = snapshot();
+  save(checkpoint);
+}
+
+void TrainingRun::save(Checkpoint& checkpoint) {
   tried_to_save_ = true;
-  directory_.save(checkpoint());
+  checkpoint.state.seconds = seconds();
+  checkpoint.state.best_valid_nll = best_.valid_nll;
+  checkpoint.state.best_epoch = best_.epoch;
+  run_.directory().save(checkpoint);
   saved_step_ = trainer_.step();
 }
 
-// The best is what the file holds: where it cannot be written, the one before stays the best.
-void TrainingRun::save_as_best(double valid_nll, std::int64_t epoch) {
-  const TrainState before = state_;
-  state_.best_valid_nll = valid_nll;
-  state_.best_epoch = epoch;
-  if (!try_to_write([&] { directory_.save_best(checkpoint()); })) state_ = before;
+// The best is what the file holds: if it cannot be written, the one before stays the best.
+void TrainingRun::save_as_best(Checkpoint& checkpoint, double valid_nll) {
+  checkpoint.state.seconds = seconds();
+  checkpoint.state.best_valid_nll = valid_nll;
+  checkpoint.state.best_epoch = checkpoint.state.epoch;
+  if (try_to_write([&] { run_.directory().save_best(checkpoint); }))
+    best_ = {valid_nll, checkpoint.state.epoch};
 }
 
-void TrainingRun::append_lines() {
-  for (; !unsaved_lines_.empty(); unsaved_lines_.pop_front())
-    append_metrics(directory_.metrics(), unsaved_lines_.front());
+void TrainingRun::append_records() {
+  for (; !unsaved_records_.empty(); unsaved_records_.pop_front())
+    append_record(directory().metrics(), unsaved_records_.front());
 }
 
 // --- epochs ------------------------------------------------------------------------------------
@@ -231,8 +235,10 @@ void TrainingRun::show_progress(bool epoch_done) {
 }
 
 std::vector<std::string> TrainingRun::warnings(const Trainer::EpochMeans& means) {
-  const auto activity = hidden_activity(trainer_.model(), looked_at_,
-                                        {.particles = kParticlesLookedAt, .seed = config_.seed});
+  if (!looked_at_staged_) looked_at_staged_.emplace(backend_, looked_at_, kActivityTile);
+  const auto activity =
+      hidden_activity(trainer_.model(), *looked_at_staged_,
+                      {.particles = kParticlesLookedAt, .seed = config_.train.seed});
   auto found = health_warnings(activity, means.effective_particles, trainer_.particles());
   for (const std::string& warning : found) {
     if (said_.insert(warning).second) progress_.say("warning: " + warning);
@@ -241,39 +247,37 @@ std::vector<std::string> TrainingRun::warnings(const Trainer::EpochMeans& means)
 }
 
 void TrainingRun::end_epoch() {
-  require_finite(
-      trainer_.not_finite(trainer_.state()));  // names the tensors, which an evaluation could not
+  Checkpoint checkpoint = snapshot();  // names what is not finite, which an evaluation could not
   const Trainer::EpochMeans means = trainer_.epoch_means();
   const std::int64_t epoch = trainer_.step() / trainer_.steps_per_epoch();
   const bool last = trainer_.step() == trainer_.total_steps();
   valid_.reset();
   if (data_.valid.count > 0 && (last || epoch % config_.eval.every == 0)) {
-    valid_ = evaluate_on(data_.valid);
+    valid_ = validate();
     if (!std::isfinite(valid_->nll))
       throw Error(fmt::format("step {}: the validation NLL is no longer finite", trainer_.step()));
-    if (!state_.best_valid_nll || valid_->nll < *state_.best_valid_nll) {
-      save_as_best(valid_->nll, epoch);
-    }
+    if (!best_.valid_nll || valid_->nll < *best_.valid_nll) save_as_best(checkpoint, valid_->nll);
   }
-  MetricsLine line{{"epoch", epoch},
-                   {"step", trainer_.step()},
-                   {"train_c_hat", means.C_hat},
-                   {"valid_nll", nullptr},
-                   {"learning_rate", trainer_.learning_rate(trainer_.step() - 1)},
-                   {"effective_particles", means.effective_particles}};
-  if (valid_) line["valid_nll"] = valid_->nll;
-  if (valid_ && valid_->error) line["valid_error"] = *valid_->error;
+  EpochRecord record{.epoch = std::uint64_t(epoch),
+                     .step = std::uint64_t(trainer_.step()),
+                     .train_c_hat = means.C_hat,
+                     .learning_rate = trainer_.learning_rate(trainer_.step() - 1),
+                     .effective_particles = means.effective_particles};
+  if (valid_) {
+    record.valid_nll = valid_->nll;
+    record.valid_error = valid_->error;
+  }
   if (last) {
     test_ = evaluate_on(data_.test);
-    add_test(line, *test_);
+    add_test(record, *test_);
   }
-  if (const auto signs = warnings(means); !signs.empty()) line["warnings"] = signs;
-  line["seconds"] = seconds();
-  if (tried_to_save_ && saved_step_ < 0) line[kNeverSaved] = true;
-  unsaved_lines_.push_back(std::move(line));
-  try_to_write([&] { append_lines(); });
+  record.warnings = warnings(means);
+  record.seconds = seconds();
+  record.never_saved = tried_to_save_ && saved_step_ < 0;
+  unsaved_records_.push_back(std::move(record));
+  try_to_write([&] { append_records(); });
   if (last) draw_samples();  // the last checkpoint says that all is done
-  if (last || epoch % config_.train.save_every == 0) try_to_write([&] { save(); });
+  if (last || epoch % config_.save.every == 0) try_to_write([&] { save(checkpoint); });
   show_progress(/*epoch_done=*/true);
 }
 
@@ -281,7 +285,7 @@ void TrainingRun::finish() {
   // Without epochs there is what it started with; after failed attempts, a last one that counts.
   write([&] {
     if (saved_step_ < trainer_.step()) save();
-    append_lines();
+    append_records();
   });
   if (test_) return;
   test_ = evaluate_on(data_.test);  // no epoch was asked for, or the run had ended before
@@ -291,8 +295,8 @@ void TrainingRun::finish() {
 void TrainingRun::draw_samples() {
   if (!can_show(data_)) return;
   try_to_write([&] {
-    write_png(directory_.samples(),
-              sample_picture(test_model_of(config_, trainer_.model()), data_, config_.seed, {}));
+    write_png(directory().samples(), sample_picture(test_model_of(config_, trainer_.model()), data_,
+                                                    config_.train.seed, {}));
   });
 }
 

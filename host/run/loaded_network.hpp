@@ -5,16 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "host/app/assemble.hpp"
+#include "host/run/assemble.hpp"
 #include "host/run/checkpoint.hpp"
 
 namespace sfnn {
 
 class LoadedNetwork {
  public:
-  // run: a run directory or a checkpoint. settings: changes to its config, for other data or other
-  // test particles.
-  LoadedNetwork(Backend&, const MachineOptions&, const std::string& run, bool best,
+  // settings: changes to its config, for other data or other test particles.
+  LoadedNetwork(Backend&, const MachineOptions&, const Checkpoint&,
                 const std::vector<std::string>& settings);
 
   const Config& config() const { return config_; }

@@ -1,0 +1,117 @@
+// A training run from its first step, or from where it stopped, to its last: validation and a line
+// of metrics each epoch, checkpoints, the test once at the end.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "host/base/names.hpp"
+#include "host/run/assemble.hpp"
+#include "host/run/progress.hpp"
+#include "host/run/records.hpp"
+#include "host/run/run.hpp"
+#include "host/train/evaluate.hpp"
+#include "host/train/trainer.hpp"
+
+namespace sfnn {
+
+enum class OnSaveError { stop, go_on };
+inline constexpr Names<OnSaveError, 2> kOnSaveErrors{
+    {{OnSaveError::stop, "stop"}, {OnSaveError::go_on, "continue"}}};
+constexpr const auto& names_of(OnSaveError) { return kOnSaveErrors; }
+
+// From when `first` steps are done until `last` are.
+struct StepRange {
+  std::int64_t first = -1, last = -1;  // -1: never
+};
+
+// How a run behaves here; nothing of it changes the result.
+struct RunOptions {
+  MachineOptions machine;
+  OnSaveError on_save_error = OnSaveError::stop;      // if a file cannot be written
+  StepRange profiled;                                 // what a profiler is to see
+  std::function<bool()> stop = [] { return false; };  // asked after each step
+};
+
+class TrainingRun {
+ public:
+  // run: to start in its directory, or opened, to resume. The data and the backend must outlive it.
+  TrainingRun(Backend&, const Config&, RunOptions, const DataSet&, Run run, Progress&);
+
+  // Takes the weights that the config asks for, drawn ones or those of net.init_from, and makes the
+  // directory a run's.
+  void start();
+  // Goes on from the newest checkpoint, or from the first weights if there was none yet. Throws
+  // DataError, and leaves all as it is, if the directory has lost it.
+  void resume();
+
+  enum class End { finished, stopped };
+  // Stopped: by options.stop, with the state saved. If a file cannot be written it throws
+  // SaveError, or goes on, as options.on_save_error says; the last state is saved or the run has
+  // failed.
+  End train();
+
+  const std::optional<Evaluation>& test() const { return test_; }
+  const NetworkSpec& network() const { return spec_; }
+  Trainer& trainer() { return trainer_; }
+  const RunDirectory& directory() const { return run_.directory(); }
+
+ private:
+  Trainer make_trainer(const TrainOptions&);
+  void restore(Checkpoint);
+  void end_epoch();
+  void finish();
+  void draw_samples();
+  void show_progress(bool epoch_done);
+  static void require_finite(const std::optional<std::string>& what_is_not);
+  // Of the epoch that has ended; each is said when it first appears.
+  std::vector<std::string> warnings(const Trainer::EpochMeans&);
+  double seconds() const;
+  Evaluation evaluate_on(const Examples&);
+  Evaluation validate();
+  bool checkpoint_is_due() const;  // within an epoch
+  // The state after the last step, downloaded once. Throws Error if a number is not finite.
+  Checkpoint snapshot();
+  void save();  // as the newest checkpoint
+  void save(Checkpoint&);
+  void save_as_best(Checkpoint&, double valid_nll);
+  void append_records();  // those of metrics.jsonl that are not yet written
+  // Calls `files`, which writes some. Where one cannot be written, write() stops the run;
+  // try_to_write() does so, or says it and returns false, as options.on_save_error has it.
+  void write(const std::function<void()>& files);
+  bool try_to_write(const std::function<void()>& files);
+
+  Backend& backend_;
+  Config config_;
+  RunOptions options_;
+  const DataSet& data_;
+  Run run_;
+  Progress& progress_;
+  NetworkSpec spec_;
+  Examples looked_at_;  // for warnings
+  Trainer trainer_;
+  // Staged when they are first needed, for all epochs.
+  std::optional<EvaluationData> valid_data_;
+  std::optional<StagedData> looked_at_staged_;
+  struct Best {
+    std::optional<double> valid_nll;  // none before the first validation
+    std::int64_t epoch = 0;
+  };
+  Best best_;
+  std::optional<Evaluation> valid_;  // of the last epoch that ended, where it had one
+  std::optional<Evaluation> test_;
+  std::chrono::steady_clock::time_point session_start_ = std::chrono::steady_clock::now();
+  double seconds_before_ = 0;  // spent by earlier sessions
+  std::int64_t session_first_step_ = 0;
+  std::int64_t saved_step_ = -1;             // of the newest checkpoint
+  bool tried_to_save_ = false;               // in this session
+  std::set<std::string> said_;               // warnings
+  std::deque<EpochRecord> unsaved_records_;  // of metrics.jsonl, oldest first
+};
+
+}  // namespace sfnn

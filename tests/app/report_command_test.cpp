@@ -1,0 +1,92 @@
+// The page that `sfnn report` writes.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "host/formats/atomic_file.hpp"
+#include "host/run/metrics.hpp"
+#include "tests/support/trained_program.hpp"
+
+namespace sfnn {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+using ReportCommand = TrainedProgram;
+
+TEST_F(ReportCommand, ReportComparesRuns) {
+  train("g3", "");
+  train("g5", "--set train.estimator=G5");
+  const Result report = run("report g3 g5 --out page.html");
+  ASSERT_EQ(report.code, 0) << report.out;
+  const std::string page = file("page.html");
+  for (const char* text : {"2 runs compared", "Training criterion", "Validation", "C_hat against M",
+                           "Effective particles in training", "Hidden layer 1", "Hidden layer 2",
+                           "Samples of g5", "data:image/png;base64,iVBORw0KGgo",
+                           "<tr class=\"differs\"><th scope=\"row\">train.estimator"}) {
+    EXPECT_THAT(page, HasSubstr(text));
+  }
+  EXPECT_THAT(page, Not(HasSubstr("://"))) << "the page must need nothing else";
+  EXPECT_THAT(page, Not(HasSubstr("<script")));
+  // The figure in the table is the one that eval prints.
+  const Result eval = run("eval g5");
+  std::smatch nll;
+  ASSERT_TRUE(std::regex_search(eval.out, nll, std::regex(R"(test NLL +(\S+))"))) << eval.out;
+  EXPECT_THAT(page, HasSubstr(fmt::format("{:.2f}", std::stod(nll[1]))));
+
+  EXPECT_EQ(run("report g3").code, 0);
+  EXPECT_TRUE(fs::exists(directory_ / "g3/report.html"));
+  EXPECT_EQ(run("report").code, 2);
+  EXPECT_EQ(run("report nowhere").code, 2);
+}
+
+TEST_F(ReportCommand, ReportWithoutTheDataShowsWhatTheFilesTell) {
+  train("first", "");
+  // The same run, said to be of a data set that is not here.
+  fs::create_directories(directory_ / "files");
+  Checkpoint checkpoint = newest("first");
+  checkpoint.config.data.set = "gone";
+  fs::remove_all(directory_ / "first/checkpoints");
+  RunDirectory(directory_ / "first").save(checkpoint);
+  const Result report = run("report first --data files");
+  ASSERT_EQ(report.code, 0) << report.out;
+  const std::string page = file("first/report.html");
+  EXPECT_THAT(page, HasSubstr("not measured on its test examples"));
+  EXPECT_THAT(page, HasSubstr("its test figures are from its own record"));
+  const auto metrics = read_metrics(directory_ / "first/metrics.jsonl");
+  EXPECT_THAT(page, HasSubstr(fmt::format(">{:.2f}<", metrics.back()["test_nll"].get<double>())));
+  EXPECT_THAT(page, HasSubstr("Training criterion"));
+  EXPECT_THAT(page, HasSubstr("data:image/png")) << "samples.png is at hand";
+  EXPECT_THAT(page, Not(HasSubstr("Hidden layer")));
+}
+
+// A run that others made may have anything by the name of its picture.
+TEST_F(ReportCommand, AReportEmbedsThePictureOfTheRunAndNothingElse) {
+  train("first", "");
+  Checkpoint checkpoint = newest("first");
+  checkpoint.config.data.set = "gone";
+  RunDirectory(directory_ / "first").save(checkpoint);
+  fs::create_directories(directory_ / "files");
+  const fs::path picture = directory_ / "first/samples.png", elsewhere = directory_ / "elsewhere";
+  fs::rename(picture, elsewhere);
+  const std::function<void()> obstacles[] = {[&] { fs::create_symlink(elsewhere, picture); },
+                                             [&] { write_file_atomically(picture, "a secret"); },
+                                             [&] { fs::create_directories(picture); }};
+  for (const auto& put : obstacles) {
+    put();
+    const Result report = run("report first --data files");
+    ASSERT_EQ(report.code, 0) << report.out;
+    EXPECT_THAT(report.out, HasSubstr("left out"));
+    EXPECT_THAT(file("first/report.html"), Not(HasSubstr("data:image/png")));
+    fs::remove(picture);
+  }
+}
+
+}  // namespace
+}  // namespace sfnn
