@@ -26,7 +26,8 @@ foreach(header IN ITEMS
     host/model/estimator host/model/network
     host/train/evaluate host/train/pass host/train/schedule host/train/staged_data
     host/train/train_options host/train/train_plan host/train/trainer
-    kernels/activations kernels/args kernels/hd kernels/hidden_grad kernels/output kernels/philox
+    kernels/activations kernels/args kernels/backward_args kernels/data_args kernels/forward_args kernels/hd
+    kernels/hidden_grad kernels/output kernels/philox kernels/product_args kernels/tile kernels/update_args
     kernels/views)
   cmake_path(GET header PARENT_PATH folder)
   install(FILES ${header}.hpp DESTINATION ${header_dir}/${folder})

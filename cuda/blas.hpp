@@ -1,4 +1,5 @@
-// Products on the device in row-major terms, in the arithmetic that was asked for.
+// Products on the device in row-major terms, in the arithmetic that was asked for. Shapes are the
+// caller's to check.
 #pragma once
 
 #include <string_view>

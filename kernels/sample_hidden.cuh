@@ -34,7 +34,7 @@ struct alignas(4 * sizeof(Unit)) FourUnits {
 
 template <class Unit>
 __global__ void __launch_bounds__(kThreads, kMinBlocks)
-    sample_hidden_kernel(const SampleArgs p, const Clock* __restrict__ clock) {
+    sample_hidden_kernel(const SampleHiddenArgs p, const Clock* __restrict__ clock) {
   const std::int64_t H = p.s.cols;
   const bool by_four = H % 4 == 0;
   Unit* h = reinterpret_cast<Unit*>(p.s.data);

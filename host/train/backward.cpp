@@ -12,7 +12,8 @@ void Pass::choose_rows() {
   if (options_.drop_below <= 0 || tile_.M == 1) return;
   const bool follows = !spec_.trains_s() || info(options_.estimator).follows_w_bar;
   if (!follows && layers_.back().need != Need::nothing) return;
-  const RowSet live = backend_.select_rows(tile_, w_bar_, options_.drop_below, live_index_);
+  const RowSet live = backend_.select_rows(
+      {.tile = tile_, .w_bar = w_bar_, .threshold = options_.drop_below, .index = live_index_});
   if (live.count == all.count) return;
   output_rows_ = live;
   if (follows) hidden_rows_ = live;
@@ -31,7 +32,7 @@ void Pass::backward(const float* params, const float* baseline, const float* C_h
 void Pass::backward_output(const float* params, float* part) {
   const Range range(backend_, "output");
   const Matrix g_o = g_o_.top(output_rows_.count);
-  backend_.output_grad(output(params), w_bar_, output_rows_, g_o);
+  backend_.output_grad({.of = output(params), .weight = w_bar_, .rows = output_rows_, .g_o = g_o});
   const Flow top{g_o, output_rows_, tile_.M > 1, layout_.V.in(params)};
   accumulate_weights(spec_.depth(), top, layout_.V.in(part), layout_.c.in(part).data);
   flows_.assign(1, top);
@@ -65,8 +66,10 @@ Pass::Flow Pass::backward_d(std::int64_t l, const float* params, Matrix g, float
   const bool shared = layer.output_shared;
   Flow flow{g, shared ? all_examples() : hidden_rows_, !shared && tile_.M > 1,
             slots.W_d.in(params)};
-  backend_.deterministic_grad(layer.d.top(shared ? tile_.N : tile_.rows()), flow.rows, g);
-  if (spec_.hidden[l].samples()) backend_.accumulate_outer(s(l), flow.rows, g, slots.U.in(part));
+  backend_.deterministic_grad(
+      {.d = layer.d.top(shared ? tile_.N : tile_.rows()), .rows = flow.rows, .g = g});
+  if (spec_.hidden[l].samples())
+    backend_.accumulate_outer({.z = s(l), .rows = flow.rows, .g = g, .gW = slots.U.in(part)});
   if (layer.input_shared) flow = summed(flow, sums_[0]);
   accumulate_weights(l, flow, slots.W_d.in(part), slots.b_d.in(part).data);
   return flow;
@@ -84,7 +87,7 @@ Pass::Flow Pass::backward_s(std::int64_t l, const float* params, const float* ba
   Matrix g_s = g;  // G(s), for path estimators
   if (!path || spec.n_d > 0) g_s = next_gradient(rows.count, spec.n_s);
   if (path && spec.n_d > 0) {
-    backend_.multiply_transposed(flow_d.g, slots.U.in(params), g_s, Write::set);
+    backend_.multiply_transposed({.g = flow_d.g, .W = slots.U.in(params), .out = g_s});
   }
   const std::int64_t baseline_offset = part_layout_.baseline_offset[l];
   backend_.hidden_grad({.estimator = options_.estimator,
@@ -99,8 +102,12 @@ Pass::Flow Pass::backward_s(std::int64_t l, const float* params, const float* ba
                         .rows = rows,
                         .g = g_s});
   if (info(options_.estimator).has_baseline) {
-    backend_.accumulate_baseline(tile_, a_s(l), slots.b_s.in(params).data, s(l), C_hat,
-                                 part + part_layout_.gradient_size + baseline_offset);
+    backend_.accumulate_baseline({.tile = tile_,
+                                  .a = a_s(l),
+                                  .b = slots.b_s.in(params).data,
+                                  .s = s(l),
+                                  .C_hat = C_hat,
+                                  .sums = part + part_layout_.gradient_size + baseline_offset});
   }
   const Flow flow{g_s, rows, !shared && tile_.M > 1, slots.W_s.in(params)};
   accumulate_weights(l, flow, slots.W_s.in(part), slots.b_s.in(part).data);
@@ -108,12 +115,8 @@ Pass::Flow Pass::backward_s(std::int64_t l, const float* params, const float* ba
 }
 
 void Pass::accumulate_weights(std::int64_t l, const Flow& flow, Matrix gW, float* gb) {
-  if (reads_bits(l)) {
-    backend_.accumulate_outer(s(l - 1), flow.rows, flow.g, gW);
-  } else {
-    backend_.accumulate_outer(real_input(l), flow.rows, flow.g, gW);
-  }
-  backend_.accumulate_column_sums(flow.g, gb);
+  backend_.accumulate_outer({.z = input(l), .rows = flow.rows, .g = flow.g, .gW = gW});
+  backend_.accumulate_column_sums({.g = flow.g, .gb = gb});
 }
 
 // The gradient of layer l's output in the form that it needs; no data where it needs none or none
@@ -127,7 +130,7 @@ Matrix Pass::arrive(std::int64_t l) {
   for (const Flow& flow : flows_) {
     // sum_m (g^m W^T) = (sum_m g^m) W^T: N rows instead of N*M
     const Flow arriving = need == Need::sum ? summed(flow, sums_[1]) : flow;
-    backend_.multiply_transposed(arriving.g, arriving.W, g, write);
+    backend_.multiply_transposed({.g = arriving.g, .W = arriving.W, .out = g, .write = write});
     write = Write::add;
   }
   return g;
@@ -136,7 +139,7 @@ Matrix Pass::arrive(std::int64_t l) {
 Pass::Flow Pass::summed(const Flow& flow, const Matrix& buffer) const {
   if (!flow.per_particle) return flow;
   const Matrix sum{buffer.data, tile_.N, flow.g.cols};
-  backend_.sum_particles(tile_, flow.rows, flow.g, sum);
+  backend_.sum_particles({.tile = tile_, .rows = flow.rows, .g = flow.g, .out = sum});
   return {sum, all_examples(), false, flow.W};
 }
 

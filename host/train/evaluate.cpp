@@ -107,8 +107,8 @@ void Evaluator::add(Tile tile, Lane& lane, Sums& sums) const {
     const Range range(backend, "weigh");
     lane.pass.log_prob(params);
     if (predict) {
-      backend.accumulate_mean_output(lane.pass.output(params),
-                                     {lane.mean.floats(), tile.N, spec.D_out});
+      backend.accumulate_mean_output(
+          {lane.pass.output(params), {lane.mean.floats(), tile.N, spec.D_out}});
     }
     const std::span log_w(lane.log_w.data(), tile.rows());
     download(backend, lane.pass.log_w(), log_w);

@@ -37,7 +37,7 @@ DataSet fixed_batch(Backend& backend, const NetworkSpec& spec, const TrainOption
   Pass pass(backend, spec, {.backward = false}, count, /*M=*/1);
   const Buffer order(backend, data.train.count * sizeof(std::int32_t));
   auto* rows = reinterpret_cast<std::int32_t*>(order.data());
-  backend.shuffle({options.seed, /*step=*/0, kSitePermutation}, data.train.count, rows);
+  backend.shuffle({{options.seed, /*step=*/0, kSitePermutation}, data.train.count, rows});
   backend.set_clock({.step = 0});
   staged.reorder(rows);
   staged.begin_step(0);

@@ -124,16 +124,15 @@ bool Pass::input_shared(std::int64_t l) const {
   return l < spec_.depth() ? layers_[l].input_shared : !spec_.samples();
 }
 
-ConstMatrix Pass::real_input(std::int64_t l) const {
-  return l == 0 ? x_.top(tile_.N) : layers_[l - 1].d.top(input_rows(l));
+// What layer l reads: x, or d or s of the layer below; l = depth(): what the output reads.
+ConstOperand Pass::input(std::int64_t l) const {
+  if (l == 0) return x_.top(tile_.N);
+  if (spec_.hidden[l - 1].n_d == 0) return s(l - 1);
+  return layers_[l - 1].d.top(input_rows(l));
 }
 
 void Pass::multiply_input(std::int64_t l, ConstMatrix W, Matrix out) {
-  if (reads_bits(l)) {
-    backend_.multiply(s(l - 1), W, out, Write::set);
-  } else {
-    backend_.multiply(real_input(l), W, out, Write::set);
-  }
+  backend_.multiply({.z = input(l), .W = W, .out = out});
 }
 
 void Pass::forward(const Tile& tile, const float* params, const HiddenBits* given) {
@@ -154,8 +153,11 @@ void Pass::forward_layer(std::int64_t l, const float* params, const HiddenBits* 
     if (given) {
       backend_.upload_bits((*given)[l], s(l));
     } else {
-      backend_.sample_hidden({options_.seed, std::uint32_t(l)}, tile_, a_s,
-                             slots.b_s.in(params).data, s(l));
+      backend_.sample_hidden({.draw = {options_.seed, std::uint32_t(l)},
+                              .tile = tile_,
+                              .a = a_s,
+                              .b = slots.b_s.in(params).data,
+                              .s = s(l)});
     }
   }
   if (spec.n_d > 0) forward_d(l, params, fresh);
@@ -175,9 +177,10 @@ void Pass::forward_d(std::int64_t l, const float* params, bool fresh) {
     multiply_input(l, slots.W_d.in(params), d_shared);
   }
   if (spec_.hidden[l].samples()) {
-    backend_.multiply(s(l), slots.U.in(params), d, apart ? Write::set : Write::add);
+    backend_.multiply(
+        {.z = s(l), .W = slots.U.in(params), .out = d, .write = apart ? Write::set : Write::add});
   }
-  backend_.activate(tile_, d_shared, slots.b_d.in(params).data, d);
+  backend_.activate({.tile = tile_, .shared = d_shared, .b = slots.b_d.in(params).data, .d = d});
 }
 
 void Pass::forward_output(const float* params) {
@@ -185,7 +188,7 @@ void Pass::forward_output(const float* params) {
   multiply_input(spec_.depth(), layout_.V.in(params), o_.top(tile_.rows()));
 }
 
-OutputArgs Pass::output(const float* params) const {
+OutputOperands Pass::output(const float* params) const {
   return {.output = spec_.output,
           .tile = tile_,
           .o = o_.top(tile_.rows()),
@@ -193,10 +196,13 @@ OutputArgs Pass::output(const float* params) const {
           .y = y_.top(tile_.N)};
 }
 
-void Pass::log_prob(const float* params) { backend_.output_log_prob(output(params), log_w_); }
+void Pass::log_prob(const float* params) {
+  backend_.output_log_prob({.of = output(params), .log_w = log_w_});
+}
 
 void Pass::weigh(float* C_hat, float* ess) {
-  backend_.particle_weights(tile_, log_w_, w_bar_, C_hat, ess);
+  backend_.particle_weights(
+      {.tile = tile_, .log_w = log_w_, .w_bar = w_bar_, .C_hat = C_hat, .ess = ess});
 }
 
 }  // namespace sfnn

@@ -62,7 +62,7 @@ class Pass {
   // Adds the tile's gradient to `part`, laid out by PartLayout. baseline: G1's averages, else null.
   void backward(const float* params, const float* baseline, const float* C_hat, float* part);
 
-  OutputArgs output(const float* params) const;
+  OutputOperands output(const float* params) const;
   float* log_w() const { return log_w_; }        // [N*M]
   const float* w_bar() const { return w_bar_; }  // [N*M]
   ConstMatrix a_s(std::int64_t l) const { return layers_[l].a_s.top(input_rows(l)); }
@@ -121,10 +121,9 @@ class Pass {
   Flow summed(const Flow&, const Matrix& buffer) const;
   Matrix next_gradient(std::int64_t rows, std::int64_t cols);
 
-  bool reads_bits(std::int64_t l) const { return l > 0 && spec_.hidden[l - 1].n_d == 0; }
   bool input_shared(std::int64_t l) const;
   std::int64_t input_rows(std::int64_t l) const { return input_shared(l) ? tile_.N : tile_.rows(); }
-  ConstMatrix real_input(std::int64_t l) const;
+  ConstOperand input(std::int64_t l) const;
   RowSet all_examples() const { return {nullptr, tile_.N}; }
 
   Backend& backend_;

@@ -77,7 +77,7 @@ std::vector<float> mean_outputs(Backend& backend, const NetworkSpec& spec, const
       tile.first_particle = m;
       tile.M = std::min(chunk, M - m);
       pass.forward(tile, params);
-      backend.accumulate_mean_output(pass.output(params), {sum.floats(), tile.N, spec.D_out});
+      backend.accumulate_mean_output({pass.output(params), {sum.floats(), tile.N, spec.D_out}});
     }
     const auto mean = std::span(means).subspan(tile.first * spec.D_out, tile.N * spec.D_out);
     download(backend, sum.floats(), mean);

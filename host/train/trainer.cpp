@@ -61,7 +61,7 @@ void Trainer::set_params(std::span<const float> params) {
 void Trainer::begin_epoch() {
   const auto epoch = std::uint32_t(step_ / plan_.steps_per_epoch);
   auto* order = reinterpret_cast<std::int32_t*>(order_.data());
-  backend_.shuffle({options_.seed, epoch, kSitePermutation}, data_.count(), order);
+  backend_.shuffle({{options_.seed, epoch, kSitePermutation}, data_.count(), order});
   data_.reorder(order);
 }
 
@@ -101,8 +101,8 @@ void Trainer::enqueue_step(std::int64_t N) {
   });
 
   const Range range(backend_, "update");
-  backend_.accumulate_metrics(N, C_hat_.floats(), ess_.floats(),
-                              reinterpret_cast<double*>(sums_.data()));
+  backend_.accumulate_metrics(
+      {N, C_hat_.floats(), ess_.floats(), reinterpret_cast<double*>(sums_.data())});
   const auto update = [&](std::int64_t begin, std::int64_t end, double rate) {
     backend_.update({.params = params_.floats() + begin,
                      .velocity = velocity_.floats() + begin,

@@ -111,7 +111,7 @@ TEST_P(CpuBackendTest, ProductsWithBits) {
             const OwnedBits z(backend, bits, rows, K);
             Floats out = start;
             out.push_back(kUntouched);
-            backend.multiply(z.bits, view(W, K, H), view(out, rows, H), write);
+            backend.multiply({z.bits, view(W, K, H), view(out, rows, H), write});
             return out;
           });
         }
@@ -135,7 +135,7 @@ TEST_P(CpuBackendTest, OuterProductsWithBits) {
             const OwnedBits z(backend, bits, rows, K);
             Floats gW = start;
             gW.push_back(kUntouched);
-            backend.accumulate_outer(z.bits, set, view(g, set.count, H), view(gW, K, H));
+            backend.accumulate_outer({z.bits, set, view(g, set.count, H), view(gW, K, H)});
             return gW;
           });
         }
@@ -149,8 +149,10 @@ TEST_P(CpuBackendTest, OuterProductsWithSelectedRowsOfFloats) {
   const auto index = some_rows(90, 3);
   expect_same(1e-5, [&](Backend& backend) {
     Floats gW = normals(33 * 20, 4);
-    backend.accumulate_outer(view(z, 90, 33), {index.data(), std::int64_t(index.size())},
-                             view(g, std::int64_t(index.size()), 20), view(gW, 33, 20));
+    backend.accumulate_outer({view(z, 90, 33),
+                              {index.data(), std::int64_t(index.size())},
+                              view(g, std::int64_t(index.size()), 20),
+                              view(gW, 33, 20)});
     return gW;
   });
 }
@@ -167,7 +169,7 @@ TEST_P(CpuBackendTest, DrawsEqualThePlainOnesExceptAtTies) {
       Buffer buffer(cpu_, cpu_.bits_bytes(rows, s.H));
       const Bits bits{buffer.data(), rows, s.H};
       std::fill_n(buffer.data(), buffer.bytes(), std::byte(0xFF));
-      cpu_.sample_hidden(draw, tile, view(a, shared ? s.N : rows, s.H), b.data(), bits);
+      cpu_.sample_hidden({draw, tile, view(a, shared ? s.N : rows, s.H), b.data(), bits});
       std::vector<std::uint8_t> h(std::size_t(rows * s.H));
       cpu_.download_bits(bits, h);
       for (std::int64_t r = 0; r < rows; ++r) {
@@ -194,7 +196,7 @@ TEST_P(CpuBackendTest, FairCoinsWithoutWeights) {
     backend.set_clock({.step = 5});
     Buffer buffer(backend, backend.bits_bytes(6, 100));
     const Bits s{buffer.data(), 6, 100};
-    backend.sample_hidden({1, 0}, {.first = 2, .N = 2, .M = 3}, {}, nullptr, s);
+    backend.sample_hidden({.draw = {1, 0}, .tile = {.first = 2, .N = 2, .M = 3}, .s = s});
     std::vector<std::uint8_t> h(600);
     backend.download_bits(s, h);
     return Floats(h.begin(), h.end());
@@ -205,7 +207,7 @@ TEST_P(CpuBackendTest, SaturatedUnitsAreCertain) {
   const Floats a{-INFINITY, -200, 200, INFINITY}, b(4, 0.0f);
   Buffer buffer(cpu_, cpu_.bits_bytes(1000, 4));
   const Bits s{buffer.data(), 1000, 4};
-  cpu_.sample_hidden({1, 0}, {.N = 1, .M = 1000}, view(a, 1, 4), b.data(), s);
+  cpu_.sample_hidden({{1, 0}, {.N = 1, .M = 1000}, view(a, 1, 4), b.data(), s});
   std::vector<std::uint8_t> h(4000);
   cpu_.download_bits(s, h);
   for (std::size_t e = 0; e < h.size(); ++e) ASSERT_EQ(h[e], e % 4 >= 2);
@@ -219,8 +221,8 @@ TEST_P(CpuBackendTest, Activations) {
       expect_same(1e-6, [&](Backend& backend) {
         Floats d = normals(s.N * s.M * s.H, seed + 2, 3);
         d.push_back(kUntouched);
-        backend.activate(tile, shared ? view(z, s.N, s.H) : ConstMatrix{}, b.data(),
-                         view(d, s.N * s.M, s.H));
+        backend.activate(
+            {tile, shared ? view(z, s.N, s.H) : ConstMatrix{}, b.data(), view(d, s.N * s.M, s.H)});
         return d;
       });
     });
@@ -244,11 +246,11 @@ class CpuOutputTest : public CpuBackendTest {
                                               : float(random.uniform());
           const Floats o = normals(tile.rows() * s.H, seed + 1, 4), c = normals(s.H, seed + 2);
           const auto index = some_rows(tile.rows(), seed + 3);
-          body(OutputArgs{.output = output,
-                          .tile = tile,
-                          .o = view(o, tile.rows(), s.H),
-                          .c = c.data(),
-                          .y = view(y, s.N, output == Output::softmax ? 1 : s.H)},
+          body(OutputOperands{.output = output,
+                              .tile = tile,
+                              .o = view(o, tile.rows(), s.H),
+                              .c = c.data(),
+                              .y = view(y, s.N, output == Output::softmax ? 1 : s.H)},
                RowSet{index.data(), std::int64_t(index.size())});
         });
       }
@@ -257,10 +259,10 @@ class CpuOutputTest : public CpuBackendTest {
 };
 
 TEST_P(CpuOutputTest, LogProb) {
-  for_outputs([&](const OutputArgs& args, RowSet) {
+  for_outputs([&](const OutputOperands& args, RowSet) {
     expect_same(2e-6, [&](Backend& backend) {
       Floats log_w(std::size_t(args.o.rows) + 1, kUntouched);
-      backend.output_log_prob(args, log_w.data());
+      backend.output_log_prob({args, log_w.data()});
       return log_w;
     });
   });
@@ -271,32 +273,32 @@ TEST_P(CpuOutputTest, LogProbOfManyUndecidedPixels) {
   const std::int64_t D = 5000;
   const Floats o(D, 0.0f), y(D, 0.5f);
   float log_w = 0;
-  cpu_.output_log_prob({.output = Output::bernoulli,
-                        .tile = {.N = 1, .M = 1},
-                        .o = view(o, 1, D),
-                        .c = o.data(),
-                        .y = view(y, 1, D)},
-                       &log_w);
+  cpu_.output_log_prob({.of = {.output = Output::bernoulli,
+                               .tile = {.N = 1, .M = 1},
+                               .o = view(o, 1, D),
+                               .c = o.data(),
+                               .y = view(y, 1, D)},
+                        .log_w = &log_w});
   EXPECT_NEAR(log_w, -double(D) * std::log(2.0), 1e-5 * double(D));
 }
 
 TEST_P(CpuOutputTest, MeanOutput) {
-  for_outputs([&](const OutputArgs& args, RowSet) {
+  for_outputs([&](const OutputOperands& args, RowSet) {
     expect_same(1e-5, [&](Backend& backend) {
       Floats mean(std::size_t(args.tile.N * args.o.cols) + 1, 0.25f);
-      backend.accumulate_mean_output(args, view(mean, args.tile.N, args.o.cols));
+      backend.accumulate_mean_output({args, view(mean, args.tile.N, args.o.cols)});
       return mean;
     });
   });
 }
 
 TEST_P(CpuOutputTest, Gradient) {
-  for_outputs([&](const OutputArgs& args, RowSet some) {
+  for_outputs([&](const OutputOperands& args, RowSet some) {
     const Floats w_bar = normals(args.tile.rows(), 5);
     for (RowSet rows : {some, RowSet{nullptr, args.tile.rows()}}) {
       expect_same(1e-5, [&](Backend& backend) {
         Floats g(std::size_t(rows.count * args.o.cols) + 1, kUntouched);
-        backend.output_grad(args, w_bar.data(), rows, view(g, rows.count, args.o.cols));
+        backend.output_grad({args, w_bar.data(), rows, view(g, rows.count, args.o.cols)});
         return g;
       });
     }
@@ -312,7 +314,8 @@ TEST_P(CpuBackendTest, ParticleWeights) {
     expect_same(1e-5, [&](Backend& backend) {
       Floats out(std::size_t(s.N * (s.M + 2)) + 1, kUntouched);
       float* C_hat = out.data() + s.N * s.M;
-      backend.particle_weights({.N = s.N, .M = s.M}, log_w.data(), out.data(), C_hat, C_hat + s.N);
+      backend.particle_weights(
+          {{.N = s.N, .M = s.M}, log_w.data(), out.data(), C_hat, C_hat + s.N});
       return out;
     });
   });
@@ -370,25 +373,27 @@ TEST_P(CpuBackendTest, SumsOverRows) {
     const Tile tile{.N = s.N, .M = s.M};
     expect_same(2e-5, [&](Backend& backend) {
       Floats out(std::size_t(s.N * s.H) + 1, kUntouched);
-      backend.sum_particles(tile, {index.data(), count}, view(g, count, s.H), view(out, s.N, s.H));
+      backend.sum_particles(
+          {tile, {index.data(), count}, view(g, count, s.H), view(out, s.N, s.H)});
       return out;
     });
     expect_same(2e-5, [&](Backend& backend) {
       Floats gb = normals(s.H + 1, seed + 4);
-      backend.accumulate_column_sums(view(g, rows, s.H), gb.data());
+      backend.accumulate_column_sums({view(g, rows, s.H), gb.data()});
       return gb;
     });
     expect_same(1e-6, [&](Backend& backend) {
       Floats out = normals(count * s.H + 1, seed + 5);
-      backend.deterministic_grad(view(g, rows, s.H), {index.data(), count}, view(out, count, s.H));
+      backend.deterministic_grad(
+          {view(g, rows, s.H), {index.data(), count}, view(out, count, s.H)});
       return out;
     });
     for (bool shared : {true, false}) {
       expect_same(1e-4, [&](Backend& backend) {
         const OwnedBits h(backend, coins(rows * s.H, seed + 6), rows, s.H);
         Floats sums = normals(2 * s.H + 1, seed + 7);
-        backend.accumulate_baseline(tile, view(g, shared ? s.N : rows, s.H), b.data(), h.bits,
-                                    C_hat.data(), sums.data());
+        backend.accumulate_baseline(
+            {tile, view(g, shared ? s.N : rows, s.H), b.data(), h.bits, C_hat.data(), sums.data()});
         return sums;
       });
     }

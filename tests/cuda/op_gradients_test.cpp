@@ -41,8 +41,10 @@ TEST_P(OpGradients, SumsOverParticles) {
       const auto g = normals(count * H, 11);
       expect_equal(N * H, float_tolerance(M, 3 * M), "sums", [&](Backend& backend, float* out) {
         const Buffer d_g = upload(backend, g), index = upload(backend, some);
-        backend.sum_particles({.N = N, .M = M}, row_set(index, count, all, rows),
-                              {d_g.floats(), count, H}, {out, N, H});
+        backend.sum_particles({{.N = N, .M = M},
+                               row_set(index, count, all, rows),
+                               {d_g.floats(), count, H},
+                               {out, N, H}});
       });
     }
   }
@@ -85,37 +87,38 @@ TEST_P(OpGradients, LogLikelihoodsAndTheirGradients) {
                    y = targets(output, N, D), w_bar = normals(rows, 3);
         const auto with = [&](Backend& backend, const auto& op) {
           const Buffer d_o = upload(backend, o), d_c = upload(backend, c), d_y = upload(backend, y);
-          op(OutputArgs{output,
-                        {.N = N, .M = M},
-                        {d_o.floats(), rows, D},
-                        d_c.floats(),
-                        {d_y.floats(), N, output == Output::softmax ? 1 : D}});
+          op(OutputOperands{output,
+                            {.N = N, .M = M},
+                            {d_o.floats(), rows, D},
+                            d_c.floats(),
+                            {d_y.floats(), N, output == Output::softmax ? 1 : D}});
         };
         // A lane adds up every 32nd term, the lanes' sums are added by five shuffles.
         const double size = 4 * scale + std::abs(slope) * double(D) / 32 + 4;
         const double magnitude = output == Output::softmax    ? size
                                  : output == Output::gaussian ? double(D) * size * size
                                                               : double(D) * size;
-        expect_equal(rows, float_tolerance(double(D) / 32 + 5, magnitude), "log_w",
-                     [&](Backend& backend, float* out) {
-                       with(backend, [&](const OutputArgs& p) { backend.output_log_prob(p, out); });
-                     });
+        expect_equal(
+            rows, float_tolerance(double(D) / 32 + 5, magnitude), "log_w",
+            [&](Backend& backend, float* out) {
+              with(backend, [&](const OutputOperands& p) { backend.output_log_prob({p, out}); });
+            });
         const std::vector<std::int32_t> some = some_rows(rows);
         for (const bool all : {true, false}) {
           const std::int64_t count = all ? rows : std::int64_t(some.size());
           expect_equal(
               count * D, float_tolerance(1, 4 * size), "g_o", [&](Backend& backend, float* out) {
                 const Buffer d_w_bar = upload(backend, w_bar), index = upload(backend, some);
-                with(backend, [&](const OutputArgs& p) {
-                  backend.output_grad(p, d_w_bar.floats(), row_set(index, count, all, rows),
-                                      {out, count, D});
+                with(backend, [&](const OutputOperands& p) {
+                  backend.output_grad(
+                      {p, d_w_bar.floats(), row_set(index, count, all, rows), {out, count, D}});
                 });
               });
         }
         expect_equal(N * D, float_tolerance(M, M * size), "mean",
                      [&](Backend& backend, float* out) {
-                       with(backend, [&](const OutputArgs& p) {
-                         backend.accumulate_mean_output(p, {out, N, D});
+                       with(backend, [&](const OutputOperands& p) {
+                         backend.accumulate_mean_output({p, {out, N, D}});
                        });
                      });
       }
@@ -176,8 +179,10 @@ TEST_P(OpGradients, DeterministicUnitsForwardAndBack) {
       expect_equal(rows * H, 1e-6, "d", [&](Backend& backend, float* out) {
         const Buffer d_common = upload(backend, common), d_b = upload(backend, b);
         backend.upload(std::as_bytes(std::span(a)), reinterpret_cast<std::byte*>(out));
-        backend.activate({.N = N, .M = M}, {shared ? d_common.floats() : nullptr, N, H},
-                         d_b.floats(), {out, rows, H});
+        backend.activate({{.N = N, .M = M},
+                          {shared ? d_common.floats() : nullptr, N, H},
+                          d_b.floats(),
+                          {out, rows, H}});
       });
     }
     const std::vector<std::int32_t> some = some_rows(rows);
@@ -187,8 +192,8 @@ TEST_P(OpGradients, DeterministicUnitsForwardAndBack) {
         const Buffer d = upload(backend, a), index = upload(backend, some);
         backend.upload(std::as_bytes(std::span(a).first(count * H)),
                        reinterpret_cast<std::byte*>(out));
-        backend.deterministic_grad({d.floats(), rows, H}, row_set(index, count, all, rows),
-                                   {out, count, H});
+        backend.deterministic_grad(
+            {{d.floats(), rows, H}, row_set(index, count, all, rows), {out, count, H}});
       });
     }
   }
@@ -218,11 +223,9 @@ TEST_P(OpGradients, WeightsOfWhatReadsManyRows) {
       const RowSet set = row_set(index, count, /*all=*/false, rows);
       const ConstMatrix gradient{d_g.floats(), count, D};
       const Matrix gW{out, H, D};
-      if (of_bits) {
-        backend.accumulate_outer(ConstBits{s.data(), rows, H}, set, gradient, gW);
-      } else {
-        backend.accumulate_outer(ConstMatrix{d_z.floats(), rows, H}, set, gradient, gW);
-      }
+      const ConstOperand from =
+          of_bits ? ConstOperand(ConstBits{s.data(), rows, H}) : ConstMatrix{d_z.floats(), rows, H};
+      backend.accumulate_outer({from, set, gradient, gW});
     });
   }
 }

@@ -23,18 +23,22 @@ TEST_F(FiberBackward, DeterministicUnitsAndTheirGradient) {
         run_kernel(kBlocks, kFewThreads, d,
                    [&](Floats& out) { activate_kernel(kTile, part, b.data(), matrix(out, H)); }),
         plain(d,
-              [&](auto& cpu, Floats& out) { cpu.activate(kTile, part, b.data(), matrix(out, H)); }),
+              [&](auto& cpu, Floats& out) {
+                cpu.activate({kTile, part, b.data(), matrix(out, H)});
+              }),
         1e-6, "d");
   }
   for (const RowSet rows : {RowSet{nullptr, N * M}, RowSet{kSome.data(), 5}}) {
     const Floats g = normals(rows.count * H, 4);
-    expect_close(
-        run_kernel(
-            kBlocks, kFewThreads, g,
-            [&](Floats& out) { deterministic_grad_kernel(matrix(d, H), rows, matrix(out, H)); }),
-        plain(g, [&](auto& cpu,
-                     Floats& out) { cpu.deterministic_grad(matrix(d, H), rows, matrix(out, H)); }),
-        1e-5, "g of d");
+    expect_close(run_kernel(kBlocks, kFewThreads, g,
+                            [&](Floats& out) {
+                              deterministic_grad_kernel(matrix(d, H), rows, matrix(out, H));
+                            }),
+                 plain(g,
+                       [&](auto& cpu, Floats& out) {
+                         cpu.deterministic_grad({matrix(d, H), rows, matrix(out, H)});
+                       }),
+                 1e-5, "g of d");
   }
 }
 
@@ -85,7 +89,7 @@ TEST_F(FiberBackward, SumsOverParticles) {
                             }),
                  plain(out,
                        [&](auto& cpu, Floats& sum) {
-                         cpu.sum_particles(kTile, rows, matrix(g, H), matrix(sum, H));
+                         cpu.sum_particles({kTile, rows, matrix(g, H), matrix(sum, H)});
                        }),
                  float_tolerance(M, 4 * M), "sums over particles");
   }
@@ -95,7 +99,7 @@ TEST_F(FiberBackward, SumsOverParticles) {
 TEST_F(FiberBackward, ColumnSums) {
   const Floats g = normals(N * M * H, 13), before = normals(H, 14);
   const auto expected = plain(before, [&](auto& cpu, Floats& out) {
-    cpu.accumulate_column_sums(matrix(g, H), out.data());
+    cpu.accumulate_column_sums({matrix(g, H), out.data()});
   });
   const double tolerance = float_tolerance(N * M, 3 * N * M);
   expect_close(run_kernel(2, kColumnThreads, before,
@@ -119,14 +123,14 @@ TEST_F(FiberBackward, BaselineSums) {
     const Floats a = normals((shared ? N : N * M) * H, 18), before = normals(2 * H, 19);
     expect_close(run_kernel(2, kColumnThreads, before,
                             [&](Floats& sums) {
-                              baseline_sums_kernel<float>(
-                                  {kTile, matrix(a, H), b.data(), bits(h, H), C_hat.data()},
-                                  {sums.data(), /*add=*/true});
+                              baseline_sums_kernel<float>({kTile, matrix(a, H), b.data(),
+                                                           bits(h, H), C_hat.data(), nullptr},
+                                                          {sums.data(), /*add=*/true});
                             }),
                  plain(before,
                        [&](auto& cpu, Floats& sums) {
-                         cpu.accumulate_baseline(kTile, matrix(a, H), b.data(), bits(h, H),
-                                                 C_hat.data(), sums.data());
+                         cpu.accumulate_baseline({kTile, matrix(a, H), b.data(), bits(h, H),
+                                                  C_hat.data(), sums.data()});
                        }),
                  float_tolerance(N * M, 3 * N * M), "baseline sums");
   }

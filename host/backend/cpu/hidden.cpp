@@ -16,11 +16,12 @@ HWY_BEFORE_NAMESPACE();
 namespace sfnn {
 namespace HWY_NAMESPACE {
 
-void activate_rows(const Tile& tile, ConstMatrix shared, const float* b, Matrix d) {
-  for (std::int64_t r = 0; r < d.rows; ++r) {
-    float* row = d.row(r);
-    const float* z = shared.data ? shared.row(tile.row_in(shared.rows, r)) : nullptr;
-    for_vectors(d.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
+void activate_rows(const ActivateArgs& p) {
+  const float* b = p.b;
+  for (std::int64_t r = 0; r < p.d.rows; ++r) {
+    float* row = p.d.row(r);
+    const float* z = p.shared.data ? p.shared.row(p.tile.row_in(p.shared.rows, r)) : nullptr;
+    for_vectors(p.d.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
       const VF a = hn::Add(lanes.load(row + i), lanes.load(b + i));
       lanes.store(sigmoid_of(z ? hn::Add(a, lanes.load(z + i)) : a), row + i);
     });
@@ -97,12 +98,12 @@ void summed_score_grad(const HiddenGradArgs& p) {
   }
 }
 
-void sigmoid_grad(ConstMatrix d, RowSet rows, Matrix g) {
+void sigmoid_grad(const DeterministicGradArgs& p) {
   const VF one = hn::Set(F32(), 1.0f);
-  for (std::int64_t k = 0; k < g.rows; ++k) {
-    const float* from = d.row(rows.source(k));
-    float* to = g.row(k);
-    for_vectors(g.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
+  for (std::int64_t k = 0; k < p.g.rows; ++k) {
+    const float* from = p.d.row(p.rows.source(k));
+    float* to = p.g.row(k);
+    for_vectors(p.g.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
       const VF value = lanes.load(from + i);
       lanes.store(hn::Mul(lanes.load(to + i), hn::Mul(value, hn::Sub(one, value))), to + i);
     });
@@ -115,19 +116,19 @@ void add_row(const float* from, std::int64_t count, float* to) {
   });
 }
 
-void particle_sums(const Tile& tile, RowSet rows, ConstMatrix g, Matrix out) {
-  std::fill_n(out.data, out.size(), 0.0f);
-  for (std::int64_t k = 0; k < rows.count; ++k)
-    add_row(g.row(k), g.cols, out.row(rows.source(k) / tile.M));
+void particle_sums(const SumParticlesArgs& p) {
+  std::fill_n(p.out.data, p.out.size(), 0.0f);
+  for (std::int64_t k = 0; k < p.rows.count; ++k)
+    add_row(p.g.row(k), p.g.cols, p.out.row(p.rows.source(k) / p.tile.M));
 }
 
-void column_sums(ConstMatrix g, float* gb) {
-  for (std::int64_t k = 0; k < g.rows; ++k) add_row(g.row(k), g.cols, gb);
+void column_sums(const AccumulateColumnSumsArgs& p) {
+  for (std::int64_t k = 0; k < p.g.rows; ++k) add_row(p.g.row(k), p.g.cols, p.gb);
 }
 
 // Eq. (18): the sums behind E[score^2] and E[score^2 L], L = C_hat.
-void baseline_sums(const Tile& tile, ConstMatrix a, const float* b, ConstBits s, const float* C_hat,
-                   float* sums) {
+void baseline_sums(const AccumulateBaselineArgs& p) {
+  const auto& [tile, a, b, s, C_hat, sums] = p;
   const F32 d;
   const bool shared = a.rows == tile.N;
   for_vectors(s.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
@@ -163,9 +164,7 @@ HWY_EXPORT(particle_sums);
 HWY_EXPORT(column_sums);
 HWY_EXPORT(baseline_sums);
 
-void cpu::activate(const Tile& tile, ConstMatrix shared, const float* b, Matrix d) {
-  HWY_DYNAMIC_DISPATCH(activate_rows)(tile, shared, b, d);
-}
+void cpu::activate(const ActivateArgs& p) { HWY_DYNAMIC_DISPATCH(activate_rows)(p); }
 
 void cpu::hidden_grad(const HiddenGradArgs& p) {
   if (p.estimator == Estimator::G2 || p.estimator == Estimator::G3) {
@@ -177,21 +176,18 @@ void cpu::hidden_grad(const HiddenGradArgs& p) {
   }
 }
 
-void cpu::deterministic_grad(ConstMatrix d, RowSet rows, Matrix g) {
-  HWY_DYNAMIC_DISPATCH(sigmoid_grad)(d, rows, g);
+void cpu::deterministic_grad(const DeterministicGradArgs& p) {
+  HWY_DYNAMIC_DISPATCH(sigmoid_grad)(p);
 }
 
-void cpu::sum_particles(const Tile& tile, RowSet rows, ConstMatrix g, Matrix out) {
-  HWY_DYNAMIC_DISPATCH(particle_sums)(tile, rows, g, out);
+void cpu::sum_particles(const SumParticlesArgs& p) { HWY_DYNAMIC_DISPATCH(particle_sums)(p); }
+
+void cpu::accumulate_column_sums(const AccumulateColumnSumsArgs& p) {
+  HWY_DYNAMIC_DISPATCH(column_sums)(p);
 }
 
-void cpu::accumulate_column_sums(ConstMatrix g, float* gb) {
-  HWY_DYNAMIC_DISPATCH(column_sums)(g, gb);
-}
-
-void cpu::accumulate_baseline(const Tile& tile, ConstMatrix a, const float* b, ConstBits s,
-                              const float* C_hat, float* sums) {
-  HWY_DYNAMIC_DISPATCH(baseline_sums)(tile, a, b, s, C_hat, sums);
+void cpu::accumulate_baseline(const AccumulateBaselineArgs& p) {
+  HWY_DYNAMIC_DISPATCH(baseline_sums)(p);
 }
 
 }  // namespace sfnn

@@ -5,12 +5,11 @@
 
 namespace sfnn::cpu {
 
-void activate(const Tile&, ConstMatrix shared, const float* b, Matrix d);
+void activate(const ActivateArgs&);
 void hidden_grad(const HiddenGradArgs&);
-void deterministic_grad(ConstMatrix d, RowSet rows, Matrix g);
-void sum_particles(const Tile&, RowSet rows, ConstMatrix g, Matrix out);
-void accumulate_column_sums(ConstMatrix g, float* gb);
-void accumulate_baseline(const Tile&, ConstMatrix a, const float* b, ConstBits s,
-                         const float* C_hat, float* sums);
+void deterministic_grad(const DeterministicGradArgs&);
+void sum_particles(const SumParticlesArgs&);
+void accumulate_column_sums(const AccumulateColumnSumsArgs&);
+void accumulate_baseline(const AccumulateBaselineArgs&);
 
 }  // namespace sfnn::cpu

@@ -17,7 +17,7 @@ namespace HWY_NAMESPACE {
 
 float sum_of(VF v) { return hn::GetLane(hn::SumOfLanes(F32(), v)); }
 
-const float* target_of(const OutputArgs& p, std::int64_t r) { return p.y.row(r / p.tile.M); }
+const float* target_of(const OutputOperands& p, std::int64_t r) { return p.y.row(r / p.tile.M); }
 
 // Eq. (2) (3): sum_i y_i o_i - softplus(o_i), softplus(o) = max(o, 0) + log(1 + exp(-|o|)). The
 // logarithm of a product serves 64 elements: factors lie in [1, 2], so their product cannot
@@ -73,7 +73,8 @@ MaxAndSum max_and_sum(const float* o, const float* c, std::int64_t D) {
   return {hn::GetLane(max), sum_of(sum)};
 }
 
-void log_prob(const OutputArgs& p, float* log_w) {
+void log_prob(const OutputLogProbArgs& args) {
+  const auto& [p, log_w] = args;
   const std::int64_t D = p.o.cols;
   for (std::int64_t r = 0; r < p.o.rows; ++r) {
     const float* o = p.o.row(r);
@@ -117,7 +118,8 @@ HWY_INLINE void for_means(Output output, const float* o, const float* c, std::in
   }
 }
 
-void mean_output(const OutputArgs& p, Matrix mean) {
+void mean_output(const AccumulateMeanOutputArgs& args) {
+  const auto& [p, mean] = args;
   for (std::int64_t r = 0; r < p.o.rows; ++r) {
     float* out = mean.row(r / p.tile.M);
     for_means(p.output, p.o.row(r), p.c, p.o.cols,
@@ -126,11 +128,12 @@ void mean_output(const OutputArgs& p, Matrix mean) {
   }
 }
 
-// Eq. (15) (16): g_o = w_bar (t - E[y | o])
-void grad(const OutputArgs& p, const float* w_bar, RowSet rows, Matrix g_o) {
+// Eq. (15) (16): g_o = weight (t - E[y | o])
+void grad(const OutputGradArgs& args) {
+  const auto& [p, weight, rows, g_o] = args;
   for (std::int64_t k = 0; k < rows.count; ++k) {
     const std::int64_t r = rows.source(k);
-    const VF w = hn::Set(F32(), w_bar[r]);
+    const VF w = hn::Set(F32(), weight[r]);
     const float* y = target_of(p, r);
     float* g = g_o.row(k);
     const bool one_hot = p.output == Output::softmax;
@@ -139,11 +142,12 @@ void grad(const OutputArgs& p, const float* w_bar, RowSet rows, Matrix g_o) {
                 const VF residual = one_hot ? hn::Neg(mean) : hn::Sub(lanes.load(y + i), mean);
                 lanes.store(hn::Mul(w, residual), g + i);
               });
-    if (one_hot) g[std::int64_t(y[0])] += w_bar[r];
+    if (one_hot) g[std::int64_t(y[0])] += weight[r];
   }
 }
 
-void weights(const Tile& tile, const float* log_w, float* w_bar, float* C_hat, float* ess) {
+void weights(const ParticleWeightsArgs& p) {
+  const auto& [tile, log_w, w_bar, C_hat, ess] = p;
   const F32 d;
   for (std::int64_t n = 0; n < tile.N; ++n) {
     const float* row = log_w + n * tile.M;
@@ -173,22 +177,15 @@ HWY_EXPORT(mean_output);
 HWY_EXPORT(grad);
 HWY_EXPORT(weights);
 
-void cpu::output_log_prob(const OutputArgs& p, float* log_w) {
-  HWY_DYNAMIC_DISPATCH(log_prob)(p, log_w);
+void cpu::output_log_prob(const OutputLogProbArgs& p) { HWY_DYNAMIC_DISPATCH(log_prob)(p); }
+
+void cpu::accumulate_mean_output(const AccumulateMeanOutputArgs& p) {
+  HWY_DYNAMIC_DISPATCH(mean_output)(p);
 }
 
-void cpu::accumulate_mean_output(const OutputArgs& p, Matrix mean) {
-  HWY_DYNAMIC_DISPATCH(mean_output)(p, mean);
-}
+void cpu::output_grad(const OutputGradArgs& p) { HWY_DYNAMIC_DISPATCH(grad)(p); }
 
-void cpu::output_grad(const OutputArgs& p, const float* w_bar, RowSet rows, Matrix g_o) {
-  HWY_DYNAMIC_DISPATCH(grad)(p, w_bar, rows, g_o);
-}
-
-void cpu::particle_weights(const Tile& tile, const float* log_w, float* w_bar, float* C_hat,
-                           float* ess) {
-  HWY_DYNAMIC_DISPATCH(weights)(tile, log_w, w_bar, C_hat, ess);
-}
+void cpu::particle_weights(const ParticleWeightsArgs& p) { HWY_DYNAMIC_DISPATCH(weights)(p); }
 
 }  // namespace sfnn
 #endif  // HWY_ONCE
