@@ -180,7 +180,9 @@ void CountingBackend::do_accumulate_mean_output(const AccumulateMeanOutputArgs& 
 
 void CountingBackend::do_particle_weights(const ParticleWeightsArgs& p) {
   const double rows = double(p.tile.rows());
-  kernel("particle_weights", floats(2 * rows + 2 * double(p.tile.N)), rows * (2 * kSpecial + 6));
+  const bool copies = p.omega_rule != OmegaRule::none && p.omega != p.w_bar;
+  kernel("particle_weights", floats((copies ? 3 : 2) * rows + 2 * double(p.tile.N)),
+         rows * (2 * kSpecial + 6));
 }
 
 // thrust::copy_if is two kernels: tile states, then one sweep over the flags.
@@ -207,21 +209,29 @@ void CountingBackend::do_output_grad(const OutputGradArgs& p) {
       size * (output_operations(p.of.output) + 2));
 }
 
-// G3 changes g in place, G2 leaves it as it is. Where the particles share a, score estimators read
-// every h and write their sum.
-void CountingBackend::do_hidden_grad(const HiddenGradArgs& p) {
-  if (p.estimator == Estimator::G2) return;
+void CountingBackend::do_path_grad(const PathGradArgs& p) {
   const double size = double(p.g.size()), bias = double(p.g.cols);
-  if (p.estimator == Estimator::G3) {
-    kernel("path_grad", floats(3 * size + bias) + index_bytes(p.rows), size * (kSigmoid + 4));
-    return;
+  switch (p.rule) {
+    case PathRule::one:
+      return;  // g stays as it is
+    case PathRule::sigmoid_slope:
+      kernel("path_grad", floats(3 * size + bias) + index_bytes(p.rows), size * (kSigmoid + 4));
   }
+}
+
+// If the particles share a, every h is read and the sum written.
+void CountingBackend::do_score_grad(const ScoreGradArgs& p) {
+  const double size = double(p.g.size()), bias = double(p.g.cols);
   const bool summed = p.a.rows == p.tile.N;
   const double rows = double(summed ? p.tile.rows() : p.g.rows), read = rows * double(p.g.cols);
-  const double weights = p.estimator == Estimator::G1 ? double(p.tile.N) + 2 * bias : rows;
+  const double weights = rows + (p.beta ? bias : 0);
   kernel(summed ? "summed_score_grad" : "score_grad",
          unit_bytes() * read + floats(2 * size + bias + weights) + index_bytes(p.rows),
          4 * read + size * (kSigmoid + 3));
+}
+
+void CountingBackend::do_make_beta(const MakeBetaArgs& p) {
+  kernel("make_beta", floats(3 * double(p.n_s)), (kSpecial + 1) * double(p.n_s));
 }
 
 void CountingBackend::do_deterministic_grad(const DeterministicGradArgs& p) {

@@ -75,7 +75,9 @@ class CountingBackend final : public Backend {
   RowSet do_select_rows(const SelectRowsArgs&) override;
   void do_accumulate_metrics(const AccumulateMetricsArgs&) override;
   void do_output_grad(const OutputGradArgs&) override;
-  void do_hidden_grad(const HiddenGradArgs&) override;
+  void do_path_grad(const PathGradArgs&) override;
+  void do_score_grad(const ScoreGradArgs&) override;
+  void do_make_beta(const MakeBetaArgs&) override;
   void do_deterministic_grad(const DeterministicGradArgs&) override;
   void do_sum_particles(const SumParticlesArgs&) override;
   void do_accumulate_column_sums(const AccumulateColumnSumsArgs&) override;

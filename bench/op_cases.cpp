@@ -5,7 +5,6 @@
 #include <cmath>
 #include <random>
 
-#include "host/model/estimator.hpp"
 #include "host/model/network.hpp"
 
 namespace sfnn::bench {
@@ -86,7 +85,8 @@ class Cases {
     forward();
     for (Output output : {Output::softmax, Output::bernoulli, Output::gaussian}) outputs(output);
     weigh();
-    for (const EstimatorInfo& estimator : kEstimators) hidden_grads(estimator);
+    path_grads();
+    score_grads();
     backward();
     update();
     return std::move(cases_);
@@ -193,6 +193,13 @@ class Cases {
           float* w_bar = in.floats(1);  // then C_hat, then ess
           backend.particle_weights({tile, in.floats(0), w_bar, w_bar + rows, w_bar + rows + N});
         });
+    add("particle_weights, omega = C_hat",
+        {real(rows_, 1, 10), zeros(Kind::real, rows_ + 2 * N, 1), zeros(Kind::real, rows_, 1)},
+        [N, rows = rows_, tile = tile_](Backend& backend, const Operands& in) {
+          float* w_bar = in.floats(1);
+          backend.particle_weights({tile, in.floats(0), w_bar, w_bar + rows, w_bar + rows + N,
+                                    OmegaRule::C_hat, in.floats(2)});
+        });
     // The last row stays: only the rows that stay are compared, and a backend may leave others
     // behind them.
     Array w_bar = share(rows_, 1);
@@ -209,29 +216,49 @@ class Cases {
         });
   }
 
-  // G2 leaves what arrives as it is: there is nothing to launch.
-  void hidden_grads(const EstimatorInfo& estimator) {
-    if (estimator.id == Estimator::G2) return;
+  // A weight of one leaves what arrives as it is: there is nothing to launch.
+  void path_grads() {
+    const auto [N, M, H, D] = s_;
+    const auto grad = [&](const char* name, std::int64_t a_rows, std::int64_t g_rows) {
+      add(name, {real(a_rows, H), real(1, H), real(g_rows, H)},
+          [g_rows, tile = tile_](Backend& backend, const Operands& in) {
+            backend.path_grad({PathRule::sigmoid_slope,
+                               tile,
+                               in.matrix(0),
+                               in.floats(1),
+                               {nullptr, g_rows},
+                               in.matrix(2)});
+          });
+    };
+    grad("path_grad", rows_, rows_);
+    grad("path_grad, shared a", N, N);
+    grad("path_grad, shared a, per particle", N, rows_);
+  }
+
+  void score_grads() {
     const auto [N, M, H, D] = s_;
     for (const bool shared : {true, false}) {
-      const std::int64_t height = shared ? N : rows_;
-      add(fmt::format("hidden_grad {}{}", estimator.name, shared ? ", shared a" : ""),
-          {real(height, H), real(1, H), bits(rows_, H), share(rows_, 1), real(N, 1), share(2, H),
-           real(height, H)},
-          [id = estimator.id, M = M, height, tile = tile_](Backend& backend, const Operands& in) {
-            backend.hidden_grad({.estimator = id,
-                                 .tile = tile,
-                                 .a = in.matrix(0),
-                                 .b = in.floats(1),
-                                 .s = in.bits(2),
-                                 .w_bar = in.floats(3),
-                                 .C_hat = in.floats(4),
-                                 .baseline = in.floats(5),
-                                 .c = 1 / float(M),
-                                 .rows = {nullptr, height},
-                                 .g = in.matrix(6)});
-          });
+      for (const bool beta : {true, false}) {
+        const std::int64_t height = shared ? N : rows_;
+        add(fmt::format("score_grad{}{}", shared ? ", shared a" : "", beta ? ", beta" : ""),
+            {real(height, H), real(1, H), bits(rows_, H), share(rows_, 1), share(1, H),
+             real(height, H)},
+            [beta, height, tile = tile_](Backend& backend, const Operands& in) {
+              backend.score_grad({tile,
+                                  in.matrix(0),
+                                  in.floats(1),
+                                  in.bits(2),
+                                  in.floats(3),
+                                  beta ? in.floats(4) : nullptr,
+                                  {nullptr, height},
+                                  in.matrix(5)});
+            });
+      }
     }
+    add("make_beta", {share(2, H), zeros(Kind::real, 1, H)},
+        [width = H](Backend& backend, const Operands& in) {
+          backend.make_beta({in.floats(0), width, in.floats(1)});
+        });
   }
 
   void backward() {

@@ -28,7 +28,7 @@ NetworkSpec spec_of(const Options& options) {
 }
 
 Estimator estimator_of(const std::string& name) {
-  for (const EstimatorInfo& estimator : kEstimators)
+  for (const EstimatorRow& estimator : kEstimators)
     if (estimator.name == name) return estimator.id;
   throw ConfigError(fmt::format("estimator '{}' is not known: use G1 to G5", name));
 }

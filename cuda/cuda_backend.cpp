@@ -278,9 +278,13 @@ void CudaBackend::do_output_grad(const OutputGradArgs& p) {
   SFNN_LAUNCH(launch_output_grad(p, queue_));
 }
 
-void CudaBackend::do_hidden_grad(const HiddenGradArgs& p) {
-  SFNN_LAUNCH(launch_hidden_grad(p, unit_type(), queue_));
+void CudaBackend::do_path_grad(const PathGradArgs& p) { SFNN_LAUNCH(launch_path_grad(p, queue_)); }
+
+void CudaBackend::do_score_grad(const ScoreGradArgs& p) {
+  SFNN_LAUNCH(launch_score_grad(p, unit_type(), queue_));
 }
+
+void CudaBackend::do_make_beta(const MakeBetaArgs& p) { SFNN_LAUNCH(launch_make_beta(p, queue_)); }
 
 void CudaBackend::do_deterministic_grad(const DeterministicGradArgs& p) {
   SFNN_LAUNCH(launch_deterministic_grad(p, queue_));

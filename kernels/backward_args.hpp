@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include "kernels/estimators.hpp"
 #include "kernels/forward_args.hpp"
-#include "kernels/hidden_grad.hpp"
 #include "kernels/tile.hpp"
 #include "kernels/views.hpp"
 
@@ -19,22 +19,39 @@ struct OutputGradArgs {
   Matrix g_o;  // [rows.count, D_out]
 };
 
-// g_a of a layer's stochastic units. a is without its bias: p = sigma(a + b).
-struct HiddenGradArgs {
-  static constexpr const char* kName = "hidden_grad";
-  Estimator estimator = Estimator::G3;
+// g *= e(p), in place: G(h) of path units becomes g_a. a is without its bias: p = sigma(a + b).
+struct PathGradArgs {
+  static constexpr const char* kName = "path_grad";
+  PathRule rule = PathRule::one;
   Tile tile;
-  ConstMatrix a;                    // [N or N*M, n_s] = z W_s
-  const float* b = nullptr;         // [n_s]
-  ConstBits s;                      // [N*M, n_s]; unused by path estimators
-  const float* w_bar = nullptr;     // [N*M]
-  const float* C_hat = nullptr;     // [N]
-  const float* baseline = nullptr;  // [2, n_s]: E[score^2], E[score^2 L] before this step (G1)
-  float c = 0;                      // G5's constant
-  RowSet rows;                      // the rows that g holds, if it is per particle
-  // path: in G(h), out g_a; score: out. [N, n_s], summed over particles, if a is shared; else
-  // [rows.count, n_s]
-  Matrix g;
+  ConstMatrix a;             // [N or N*M, n_s] = z W_s
+  const float* b = nullptr;  // [n_s]
+  RowSet rows;               // which particles g holds; all N: one row per example
+  Matrix g;                  // [rows.count, n_s]
+
+  // g is summed over particles, which share a.
+  SFNN_HD bool by_example() const { return rows.all() && rows.count == tile.N; }
+};
+
+// g = (omega - beta) (h - p) of score units, p = sigma(a + b)
+struct ScoreGradArgs {
+  static constexpr const char* kName = "score_grad";
+  Tile tile;
+  ConstMatrix a;                 // [N or N*M, n_s] = z W_s
+  const float* b = nullptr;      // [n_s]
+  ConstBits s;                   // [N*M, n_s]
+  const float* omega = nullptr;  // [N*M]
+  const float* beta = nullptr;   // [n_s]; null: 0
+  RowSet rows;                   // the rows that g holds, if it is per particle
+  Matrix g;  // [N, n_s], summed over particles, if a is shared; else [rows.count, n_s]
+};
+
+// Eq. (18): beta = L_bar = E[score^2 L] / E[score^2]
+struct MakeBetaArgs {
+  static constexpr const char* kName = "make_beta";
+  const float* averages = nullptr;  // [2, n_s]: E[score^2], E[score^2 L]
+  std::int64_t n_s = 0;
+  float* beta = nullptr;  // [n_s]
 };
 
 // g *= d (1 - d), in place

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "kernels/estimators.hpp"
 #include "kernels/output.hpp"
 #include "kernels/tile.hpp"
 #include "kernels/views.hpp"
@@ -52,13 +53,15 @@ struct AccumulateMeanOutputArgs {
 };
 
 // Eq. (6) (28): w_bar = softmax_m(log_w), C_hat = logsumexp_m(log_w) - log M,
-// ess = 1 / sum_m w_bar^2
+// ess = 1 / sum_m w_bar^2, and omega by its rule.
 struct ParticleWeightsArgs {
   static constexpr const char* kName = "particle_weights";
   Tile tile;
   const float* log_w = nullptr;            // [N*M]
   float* w_bar = nullptr;                  // [N*M]
   float *C_hat = nullptr, *ess = nullptr;  // [N]
+  OmegaRule omega_rule = OmegaRule::none;
+  float* omega = nullptr;  // [N*M], unless the rule is none; may be w_bar, if that is the rule
 };
 
 // index = the rows with w_bar >= threshold, ascending

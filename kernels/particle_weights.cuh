@@ -31,8 +31,13 @@ __global__ void __launch_bounds__(kThreads, kMinBlocks)
       squares += w * w;
     }
     squares = Group::sum(squares);
+    const float C_hat = lse.value() - std::log(float(M));
+    if (p.omega_rule != OmegaRule::none && p.omega != p.w_bar) {
+      for (std::int64_t m = Group::rank(); m < M; m += Group::kSize)
+        p.omega[n * M + m] = omega_at(p.omega_rule, p.w_bar[n * M + m], C_hat);
+    }
     if (Group::rank() == 0) {
-      p.C_hat[n] = lse.value() - std::log(float(M));
+      p.C_hat[n] = C_hat;
       p.ess[n] = 1.0f / squares;
     }
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "kernels/estimators.hpp"
 #include "kernels/hd.hpp"
 
 namespace sfnn {
@@ -33,5 +34,18 @@ struct LogSumExp {
   }
   SFNN_HD Real value() const { return max + std::log(sum); }
 };
+
+template <class Real>
+SFNN_HD Real omega_at(OmegaRule rule, Real w_bar, Real C_hat) {
+  switch (rule) {
+    case OmegaRule::none:
+      return Real(0);
+    case OmegaRule::w_bar:
+      return w_bar;
+    case OmegaRule::C_hat:
+      return C_hat;
+  }
+  return Real(0);
+}
 
 }  // namespace sfnn

@@ -204,7 +204,9 @@ class Backend {
 
   // --- backward
   void output_grad(const OutputGradArgs& p) { call(&Backend::do_output_grad, p); }
-  void hidden_grad(const HiddenGradArgs& p) { call(&Backend::do_hidden_grad, p); }
+  void path_grad(const PathGradArgs& p) { call(&Backend::do_path_grad, p); }
+  void score_grad(const ScoreGradArgs& p) { call(&Backend::do_score_grad, p); }
+  void make_beta(const MakeBetaArgs& p) { call(&Backend::do_make_beta, p); }
   void deterministic_grad(const DeterministicGradArgs& p) {
     call(&Backend::do_deterministic_grad, p);
   }
@@ -244,7 +246,9 @@ class Backend {
   virtual RowSet do_select_rows(const SelectRowsArgs&) = 0;
   virtual void do_accumulate_metrics(const AccumulateMetricsArgs&) = 0;
   virtual void do_output_grad(const OutputGradArgs&) = 0;
-  virtual void do_hidden_grad(const HiddenGradArgs&) = 0;
+  virtual void do_path_grad(const PathGradArgs&) = 0;
+  virtual void do_score_grad(const ScoreGradArgs&) = 0;
+  virtual void do_make_beta(const MakeBetaArgs&) = 0;
   virtual void do_deterministic_grad(const DeterministicGradArgs&) = 0;
   virtual void do_sum_particles(const SumParticlesArgs&) = 0;
   virtual void do_accumulate_column_sums(const AccumulateColumnSumsArgs&) = 0;

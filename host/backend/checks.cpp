@@ -243,8 +243,11 @@ void check(const Backend& backend, const AccumulateMeanOutputArgs& p) {
 void check(const Backend& backend, const ParticleWeightsArgs& p) {
   const Checker c = checker_of(backend, p);
   c.tile(p.tile);
+  // omega is an output of its own, unless w_bar is what it is.
+  const bool alias = p.omega_rule == OmegaRule::w_bar && p.omega == p.w_bar;
+  const bool made = p.omega_rule != OmegaRule::none && !alias;
   c.apart({c.array("w_bar", p.w_bar, p.tile.rows()), c.array("C_hat", p.C_hat, p.tile.N),
-           c.array("ess", p.ess, p.tile.N)},
+           c.array("ess", p.ess, p.tile.N), c.array("omega", p.omega, made ? p.tile.rows() : 0)},
           {c.array("log_w", p.log_w, p.tile.rows())});
 }
 
@@ -272,7 +275,17 @@ void check(const Backend& backend, const OutputGradArgs& p) {
           {o, bias, y, c.array("weight", p.weight, p.of.tile.rows()), c.index(p.rows)});
 }
 
-void check(const Backend& backend, const HiddenGradArgs& p) {
+void check(const Backend& backend, const PathGradArgs& p) {
+  const Checker c = checker_of(backend, p);
+  c.tile(p.tile);
+  c.examples_or_particles(p.a.rows, p.tile, "a.rows");
+  c.same(p.a.cols, p.g.cols, "a.cols");
+  if (p.by_example()) c.same(p.a.rows, p.tile.N, "a.rows");
+  c.rows(p.rows, p.by_example() ? p.tile.N : p.tile.rows(), p.g.rows, "g.rows");
+  c.apart({c.matrix("g", p.g)}, {c.matrix("a", p.a), c.array("b", p.b, p.a.cols), c.index(p.rows)});
+}
+
+void check(const Backend& backend, const ScoreGradArgs& p) {
   const Checker c = checker_of(backend, p);
   c.tile(p.tile);
   c.examples_or_particles(p.a.rows, p.tile, "a.rows");
@@ -281,8 +294,13 @@ void check(const Backend& backend, const HiddenGradArgs& p) {
   c.same(p.s.cols, p.g.cols, "s.cols");
   c.rows(p.rows, p.a.rows, p.g.rows, "g.rows");
   c.apart({c.matrix("g", p.g)}, {c.matrix("a", p.a), c.array("b", p.b, p.a.cols), c.bits("s", p.s),
-                                 c.array("w_bar", p.w_bar, p.tile.rows()),
-                                 c.array("C_hat", p.C_hat, p.tile.N), c.index(p.rows)});
+                                 c.array("omega", p.omega, p.tile.rows()),
+                                 c.array("beta", p.beta, p.beta ? p.a.cols : 0), c.index(p.rows)});
+}
+
+void check(const Backend& backend, const MakeBetaArgs& p) {
+  const Checker c = checker_of(backend, p);
+  c.apart({c.array("beta", p.beta, p.n_s)}, {c.array("averages", p.averages, 2 * p.n_s)});
 }
 
 void check(const Backend& backend, const DeterministicGradArgs& p) {

@@ -89,6 +89,11 @@ void HostBackend::do_accumulate_metrics(const AccumulateMetricsArgs& p) {
   }
 }
 
+void HostBackend::do_make_beta(const MakeBetaArgs& p) {
+  for (std::int64_t i = 0; i < p.n_s; ++i)
+    p.beta[i] = baseline_at(p.averages[i], p.averages[p.n_s + i]);
+}
+
 void HostBackend::do_update_baseline(const BaselineUpdateArgs& p) {
   for (std::int64_t i = 0; i < p.size; ++i) {
     float sum = 0;

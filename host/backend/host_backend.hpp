@@ -34,6 +34,7 @@ class HostBackend : public Backend {
   void do_shuffle(const ShuffleArgs&) override;
   RowSet do_select_rows(const SelectRowsArgs&) override;
   void do_accumulate_metrics(const AccumulateMetricsArgs&) override;
+  void do_make_beta(const MakeBetaArgs&) override;
   void do_update_baseline(const BaselineUpdateArgs&) override;
 
   DrawKey key(const Draw& draw) const { return {draw.seed, clock_.step, draw.site}; }

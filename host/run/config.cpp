@@ -301,7 +301,7 @@ std::vector<ConfigKey> config_keys() {
     std::vector<std::string> choices = words_of(allowed.choices);
     if constexpr (std::is_same_v<T, bool>) choices = {"true", "false"};
     if constexpr (std::is_same_v<T, Estimator>) {
-      for (const EstimatorInfo& row : kEstimators) choices.emplace_back(row.name);
+      for (const EstimatorRow& row : kEstimators) choices.emplace_back(row.name);
     }
     keys.push_back({std::string(key), std::move(choices)});
   });

@@ -178,16 +178,16 @@ struct OptionType<std::string> {
 
 template <>
 struct OptionType<Estimator> {
-  static std::string text(Estimator value) { return std::string(info(value).name); }
+  static std::string text(Estimator value) { return std::string(row_of(value).name); }
   static std::optional<Estimator> parse(std::string_view text, const Allowed&) {
-    for (const EstimatorInfo& row : kEstimators) {
+    for (const EstimatorRow& row : kEstimators) {
       if (row.name == text) return row.id;
     }
     return std::nullopt;
   }
   static std::string expected(const Allowed&) {
     std::string names;
-    for (const EstimatorInfo& row : kEstimators) append_item(names, " | ", row.name);
+    for (const EstimatorRow& row : kEstimators) append_item(names, " | ", row.name);
     return fmt::format("one of {}", names);
   }
   static bool reads(const toml::node& node) { return node.is_string(); }

@@ -63,7 +63,7 @@ std::vector<float> exact_gradient(Backend& backend, const NetworkSpec& spec, con
   const std::int64_t states = std::int64_t(1) << units;
   const HiddenBits bits = all_states(spec, states);
   const StagedData staged(backend, data.train, data.x_mean, /*height=*/1);
-  Pass pass(backend, spec, {.estimator = Estimator::G4}, /*max_examples=*/1, states);
+  Pass pass(backend, spec, {.estimator = row_of(Estimator::G4)}, /*max_examples=*/1, states);
   const Buffer d_params(backend, params.size_bytes()), part(backend, params.size_bytes());
   const Buffer C_hat(backend, sizeof(float)), ess(backend, sizeof(float));
   backend.upload(std::as_bytes(params), d_params.data());

@@ -65,7 +65,7 @@ GradientDraws::GradientDraws(Backend& backend, const NetworkSpec& spec, TrainOpt
     : trainer_(backend, spec, with_weights_held(options), data) {
   TrainerState state = trainer_.state();
   state.params.assign(params.begin(), params.end());
-  const bool warm = info(options.estimator).has_baseline;
+  const bool warm = row_of(options.estimator).has_moving_state();
   if (!warm) state.step = kBaselineWarmup;  // the others begin where G1 has got to
   trainer_.restore(state);
   while (trainer_.step() < kBaselineWarmup) trainer_.train_step();

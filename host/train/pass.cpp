@@ -31,11 +31,14 @@ class Carver {
 
 }  // namespace
 
-PartLayout::PartLayout(const NetworkSpec& spec, Estimator estimator)
+PartLayout::PartLayout(const NetworkSpec& spec, const EstimatorRow& estimator)
     : gradient_size(ParamLayout(spec).size) {
   for (const LayerSpec& layer : spec.hidden) {
     baseline_offset.push_back(baseline_size);
-    if (info(estimator).has_baseline && layer.trains_s()) baseline_size += 2 * layer.n_s;
+    beta_offset.push_back(beta_size);
+    if (!layer.trains_s()) continue;
+    if (estimator.has_moving_state()) baseline_size += 2 * layer.n_s;
+    if (estimator.beta != BetaRule::none) beta_size += layer.n_s;
   }
 }
 
@@ -53,6 +56,10 @@ Pass::Pass(Backend& backend, const NetworkSpec& spec, const PassOptions& options
   flows_.reserve(2);
   workspace_ = Buffer(backend, lay_out(nullptr, max_examples, M));
   lay_out(workspace_.data(), max_examples, M);
+  if (options.backward && output_weight_ != w_bar_ && max_examples > 0) {
+    const std::vector<float> equal(max_examples * M, 1 / float(M));
+    backend.upload(std::as_bytes(std::span(equal)), reinterpret_cast<std::byte*>(output_weight_));
+  }
 }
 
 // Which quantities the particles of an example share, and what each layer needs to be told by the
@@ -68,12 +75,13 @@ void Pass::plan() {
     layer.output_shared = shared;
     max_width_ = std::max({max_width_, spec.n_s, spec.n_d});
 
-    const bool path = info(options_.estimator).kind == EstimatorKind::path;
+    const EstimatorRow& estimator = options_.estimator;
     if (spec.n_d > 0) {
       layer.need = layer.output_shared ? Need::sum : Need::rows;
-    } else if (path && spec.trains_s()) {
-      // sum_m g_a^m = e(a) * sum_m G(h^m) where the particles share a
-      layer.need = layer.input_shared ? Need::sum : Need::rows;
+    } else if (estimator.kind == EstimatorKind::path && spec.trains_s()) {
+      // sum_m g_a^m = e(a) * sum_m G(h^m) if the particles share a, and e with it
+      const bool sum = layer.input_shared && !estimator.weight_per_particle;
+      layer.need = sum ? Need::sum : Need::rows;
     }
   }
 }
@@ -98,7 +106,13 @@ std::size_t Pass::lay_out(std::byte* base, std::int64_t max_examples, std::int64
   o_ = carver.matrix(rows, spec_.D_out);
   log_w_ = carver.matrix(rows, 1).data;
   w_bar_ = carver.matrix(rows, 1).data;
+  const auto weights = [&](bool of_w_bar) {
+    return of_w_bar ? w_bar_ : carver.matrix(rows, 1).data;
+  };
   if (options_.backward) {
+    if (options_.estimator.omega != OmegaRule::none)
+      omega_ = weights(options_.estimator.omega == OmegaRule::w_bar);
+    output_weight_ = weights(options_.estimator.output_weight == OutputWeight::w_bar);
     live_index_ = reinterpret_cast<std::int32_t*>(carver.bytes(sizeof(std::int32_t) * rows));
     g_o_ = carver.matrix(rows, spec_.D_out);
     for (Matrix& g : gradients_) g = carver.matrix(rows, max_width_);
@@ -201,8 +215,13 @@ void Pass::log_prob(const float* params) {
 }
 
 void Pass::weigh(float* C_hat, float* ess) {
-  backend_.particle_weights(
-      {.tile = tile_, .log_w = log_w_, .w_bar = w_bar_, .C_hat = C_hat, .ess = ess});
+  backend_.particle_weights({.tile = tile_,
+                             .log_w = log_w_,
+                             .w_bar = w_bar_,
+                             .C_hat = C_hat,
+                             .ess = ess,
+                             .omega_rule = omega_ ? options_.estimator.omega : OmegaRule::none,
+                             .omega = omega_});
 }
 
 }  // namespace sfnn

@@ -47,6 +47,7 @@ Trainer::Trainer(Backend& backend, const NetworkSpec& spec, const TrainOptions& 
   ess_ = Buffer(backend, plan_.batch * sizeof(float));
   sums_ = Buffer(backend, 2 * sizeof(double));
   order_ = Buffer(backend, data_.count() * sizeof(std::int32_t));
+  betas_.emplace(backend, spec, plan_.pass);
   runner_ = backend.make_step_runner();
   set_params(initial_params(spec, options.seed, options.init_scale));
 }
@@ -90,6 +91,7 @@ void Trainer::enqueue_step(std::int64_t N) {
   const std::int64_t tiles = (N + plan_.tiling.tile - 1) / plan_.tiling.tile;
   const std::int64_t parts = std::min(plan_.tiling.parts, tiles);
   const std::int64_t stride = part_layout_.size();
+  betas_->refresh(baseline_.floats());
   backend_.for_each(parts, [&](std::int64_t p, int lane) {
     float* part = parts_.floats() + p * stride;
     backend_.fill_zero(reinterpret_cast<std::byte*>(part), stride * sizeof(float));
@@ -138,7 +140,7 @@ void Trainer::train_tile(const Tile& tile, int lane, float* part) {
     pass.log_prob(params_.floats());
     pass.weigh(C_hat, ess_.floats() + tile.first);
   }
-  pass.backward(params_.floats(), baseline_.floats(), C_hat, part);
+  pass.backward(params_.floats(), betas_->data(), C_hat, part);
 }
 
 Trainer::EpochMeans Trainer::epoch_means() {
@@ -224,7 +226,7 @@ void Trainer::restore(const TrainerState& state) {
 }
 
 std::size_t Trainer::workspace_bytes() const {
-  std::size_t bytes = 0;
+  std::size_t bytes = betas_->bytes();
   for (const Buffer* buffer : {&params_, &velocity_, &baseline_, &parts_, &C_hat_, &ess_, &order_})
     bytes += buffer->bytes();
   for (const auto& pass : passes_) bytes += pass->workspace_bytes();

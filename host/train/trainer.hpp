@@ -12,6 +12,7 @@
 #include "host/backend/backend.hpp"
 #include "host/data/dataset.hpp"
 #include "host/model/network.hpp"
+#include "host/train/betas.hpp"
 #include "host/train/pass.hpp"
 #include "host/train/staged_data.hpp"
 #include "host/train/train_options.hpp"
@@ -74,6 +75,7 @@ class Trainer {
   StagedData::Randomness randomness_;
   std::vector<std::unique_ptr<Pass>> passes_;  // one a lane
   std::unique_ptr<StepRunner> runner_;
+  std::optional<Betas> betas_;
   Buffer params_, velocity_, baseline_, parts_, C_hat_, ess_, sums_, order_;
   std::int64_t step_ = 0;
   // The last after which not_finite() found nothing: in C_hat, and in the weights.

@@ -321,22 +321,46 @@ TEST_P(CpuBackendTest, ParticleWeights) {
   });
 }
 
-TEST_P(CpuBackendTest, HiddenGradientsOfEveryEstimator) {
-  for (Estimator estimator :
-       {Estimator::G1, Estimator::G2, Estimator::G3, Estimator::G4, Estimator::G5}) {
+// a and g by example, a and g by particle, and a by example for each particle's g.
+TEST_P(CpuBackendTest, PathGradients) {
+  for (const PathRule rule : {PathRule::one, PathRule::sigmoid_slope}) {
+    for (const bool shared : {true, false}) {
+      for (const bool summed : {true, false}) {
+        if (summed && !shared) continue;
+        for_shapes([&](const Shape& s, std::uint64_t seed) {
+          SCOPED_TRACE(testing::Message() << int(rule) << " shared " << shared << summed);
+          const std::int64_t rows = s.N * s.M, a_rows = shared ? s.N : rows;
+          const Floats a = normals(a_rows * s.H, seed + 1, 2), b = normals(s.H, seed + 2);
+          const auto index = some_rows(rows, seed + 6);
+          const RowSet set =
+              summed ? RowSet{nullptr, s.N} : RowSet{index.data(), std::int64_t(index.size())};
+          expect_same(1e-5, [&](Backend& backend) {
+            Floats g = normals(set.count * s.H, seed + 7);
+            g.push_back(kUntouched);
+            backend.path_grad({rule,
+                               {.N = s.N, .M = s.M},
+                               view(a, a_rows, s.H),
+                               b.data(),
+                               set,
+                               view(g, set.count, s.H)});
+            return g;
+          });
+        });
+      }
+    }
+  }
+}
+
+TEST_P(CpuBackendTest, ScoreGradients) {
+  for (const bool has_beta : {true, false}) {
     for (bool shared : {true, false}) {
       for_shapes([&](const Shape& s, std::uint64_t seed) {
-        SCOPED_TRACE(testing::Message() << "G" << int(estimator) + 1 << " shared " << shared);
+        SCOPED_TRACE(testing::Message() << "beta " << has_beta << " shared " << shared);
         const std::int64_t rows = s.N * s.M;
         const auto bits = coins(rows * s.H, seed);
         const Floats a = normals((shared ? s.N : rows) * s.H, seed + 1, 2);
-        const Floats b = normals(s.H, seed + 2), w_bar = normals(rows, seed + 3);
-        const Floats C_hat = normals(s.N, seed + 4, 50), L = normals(s.H, seed + 5);
-        Floats baseline(std::size_t(2 * s.H));
-        for (std::int64_t i = 0; i < s.H; ++i) {
-          baseline[i] = i % 3 == 0 ? 0.0f : 0.1f;  // a unit that stopped being random has none
-          baseline[s.H + i] = L[i];
-        }
+        const Floats b = normals(s.H, seed + 2), omega = normals(rows, seed + 3, 50);
+        const Floats beta = normals(s.H, seed + 4, 10);
         const auto index = some_rows(rows, seed + 6);
         const bool whole = shared || s.M == 1;
         const RowSet set =
@@ -345,20 +369,45 @@ TEST_P(CpuBackendTest, HiddenGradientsOfEveryEstimator) {
           const OwnedBits h(backend, bits, rows, s.H);
           Floats g = normals(set.count * s.H, seed + 7);
           g.push_back(kUntouched);
-          backend.hidden_grad({.estimator = estimator,
-                               .tile = {.N = s.N, .M = s.M},
-                               .a = view(a, shared ? s.N : rows, s.H),
-                               .b = b.data(),
-                               .s = h.bits,
-                               .w_bar = w_bar.data(),
-                               .C_hat = C_hat.data(),
-                               .baseline = baseline.data(),
-                               .c = 0.05f,
-                               .rows = set,
-                               .g = view(g, set.count, s.H)});
+          backend.score_grad({.tile = {.N = s.N, .M = s.M},
+                              .a = view(a, shared ? s.N : rows, s.H),
+                              .b = b.data(),
+                              .s = h.bits,
+                              .omega = omega.data(),
+                              .beta = has_beta ? beta.data() : nullptr,
+                              .rows = set,
+                              .g = view(g, set.count, s.H)});
           return g;
         });
       });
+    }
+  }
+}
+
+// A unit that stopped being random has no baseline.
+TEST_P(CpuBackendTest, BetaIsTheQuotientOfTheAverages) {
+  const Floats averages{0.5f, 0.0f, 1e-9f, 2, 7, 7};
+  Floats beta(3);
+  cpu_.make_beta({averages.data(), 3, beta.data()});
+  EXPECT_EQ(beta, (Floats{4, 0, 0}));
+}
+
+TEST_P(CpuBackendTest, OmegaByItsRule) {
+  const Floats log_w = normals(6, 3, 2);
+  for (const OmegaRule rule : {OmegaRule::none, OmegaRule::w_bar, OmegaRule::C_hat}) {
+    for (Backend* backend : {static_cast<Backend*>(&cpu_), static_cast<Backend*>(&plain_)}) {
+      Floats w_bar(6), C_hat(2), ess(2), omega(6, kUntouched), expected(6, kUntouched);
+      backend->particle_weights({{.N = 2, .M = 3},
+                                 log_w.data(),
+                                 w_bar.data(),
+                                 C_hat.data(),
+                                 ess.data(),
+                                 rule,
+                                 omega.data()});
+      if (rule == OmegaRule::w_bar) expected = w_bar;
+      if (rule == OmegaRule::C_hat)
+        expected = {C_hat[0], C_hat[0], C_hat[0], C_hat[1], C_hat[1], C_hat[1]};
+      EXPECT_EQ(omega, expected);
     }
   }
 }

@@ -241,7 +241,12 @@ TEST_P(OpChecks, Weigh) {
                       {"C_hat is null", [](W& p) { p.C_hat = nullptr; }},
                       {"w_bar overlaps log_w", [](W& p) { p.log_w = p.w_bar; }},
                       {"w_bar overlaps C_hat", [](W& p) { p.C_hat = p.w_bar; }},
-                      {"C_hat overlaps ess", [](W& p) { p.ess = p.C_hat; }}});
+                      {"C_hat overlaps ess", [](W& p) { p.ess = p.C_hat; }},
+                      {"omega is null", [](W& p) { p.omega_rule = OmegaRule::w_bar; }},
+                      {"w_bar overlaps omega", [](W& p) {
+                         p.omega_rule = OmegaRule::C_hat;
+                         p.omega = p.w_bar;
+                       }}});
   using S = SelectRowsArgs;
   expect_refusals<S>(
       [&](const S& p) { backend_->select_rows(p); }, {kTile, floats(kRows), 0.5f, index(kRows)},
@@ -259,31 +264,53 @@ TEST_P(OpChecks, Weigh) {
 }
 
 TEST_P(OpChecks, HiddenGradients) {
-  using G = HiddenGradArgs;
-  const auto grad = [&](const G& p) { backend_->hidden_grad(p); };
   const std::int32_t* some = index(2);
-  for (const Estimator estimator : {Estimator::G3, Estimator::G4}) {
-    expect_refusals<G>(grad,
-                       {.estimator = estimator,
-                        .tile = kTile,
-                        .a = matrix(kRows, H),
-                        .b = floats(H),
-                        .s = bits(kRows, H),
-                        .w_bar = floats(kRows),
-                        .C_hat = floats(N),
-                        .rows = kAll,
-                        .g = matrix(kRows, H)},
-                       {{"a.rows", [](G& p) { --p.a.rows; }},
-                        {"a.cols", [](G& p) { --p.a.cols; }},
-                        {"s.rows", [](G& p) { --p.s.rows; }},
-                        {"s.cols", [](G& p) { --p.s.cols; }},
-                        {"g.rows", [](G& p) { --p.g.rows; }},
-                        {"b is null", [](G& p) { p.b = nullptr; }},
-                        {"w_bar is null", [](G& p) { p.w_bar = nullptr; }},
-                        {"row count", [&](G& p) { p.rows.device_count = some; }},
-                        {"rows.count of all", [](G& p) { p.a.rows = N; }},
-                        {"g overlaps a", [](G& p) { p.a.data = p.g.data; }}});
-  }
+  using P = PathGradArgs;
+  const auto path = [&](const P& p) { backend_->path_grad(p); };
+  expect_refusals<P>(
+      path, {PathRule::sigmoid_slope, kTile, matrix(kRows, H), floats(H), kAll, matrix(kRows, H)},
+      {{"a.rows", [](P& p) { --p.a.rows; }},
+       {"a.cols", [](P& p) { --p.a.cols; }},
+       {"g.rows", [](P& p) { --p.g.rows; }},
+       {"b is null", [](P& p) { p.b = nullptr; }},
+       {"row count", [&](P& p) { p.rows.device_count = some; }},
+       {"rows.count of all", [](P& p) { p.rows.count = p.g.rows = kRows - 1; }},
+       {"a.rows", [](P& p) { p.rows.count = p.g.rows = N; }},  // a sum has one row of a
+       {"g overlaps a", [](P& p) { p.a.data = p.g.data; }}});
+  // Particles that share a, summed and apart.
+  for (const std::int64_t rows : {N, kRows})
+    EXPECT_NO_THROW(path({PathRule::sigmoid_slope,
+                          kTile,
+                          matrix(N, H),
+                          floats(H),
+                          {nullptr, rows},
+                          matrix(rows, H)}));
+  using S = ScoreGradArgs;
+  expect_refusals<S>([&](const S& p) { backend_->score_grad(p); },
+                     {.tile = kTile,
+                      .a = matrix(kRows, H),
+                      .b = floats(H),
+                      .s = bits(kRows, H),
+                      .omega = floats(kRows),
+                      .beta = floats(H),
+                      .rows = kAll,
+                      .g = matrix(kRows, H)},
+                     {{"a.rows", [](S& p) { --p.a.rows; }},
+                      {"a.cols", [](S& p) { --p.a.cols; }},
+                      {"s.rows", [](S& p) { --p.s.rows; }},
+                      {"s.cols", [](S& p) { --p.s.cols; }},
+                      {"g.rows", [](S& p) { --p.g.rows; }},
+                      {"b is null", [](S& p) { p.b = nullptr; }},
+                      {"omega is null", [](S& p) { p.omega = nullptr; }},
+                      {"row count", [&](S& p) { p.rows.device_count = some; }},
+                      {"rows.count of all", [](S& p) { p.a.rows = N; }},
+                      {"g overlaps beta", [](S& p) { p.beta = p.g.data; }},
+                      {"g overlaps a", [](S& p) { p.a.data = p.g.data; }}});
+  using B = MakeBetaArgs;
+  expect_refusals<B>([&](const B& p) { backend_->make_beta(p); }, {floats(2 * H), H, floats(H)},
+                     {{"negative", [](B& p) { p.n_s = -1; }},
+                      {"beta is null", [](B& p) { p.beta = nullptr; }},
+                      {"beta overlaps averages", [](B& p) { p.averages = p.beta; }}});
 }
 
 TEST_P(OpChecks, SumsAndDeterministicUnits) {

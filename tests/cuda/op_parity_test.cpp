@@ -25,10 +25,14 @@ TEST_P(OpParity, ParticleWeightsFromOneParticleToTenThousand) {
                              {2, 10000}}) {
     const auto log_w = normals(N * M, M, 30);
     const Tile tile{.N = N, .M = M};
-    expect_equal((M + 2) * N, 2e-4, "w_bar, C_hat, ess", [&](Backend& backend, float* out) {
-      const Buffer d_log_w = upload(backend, log_w);
-      backend.particle_weights({tile, d_log_w.floats(), out, out + N * M, out + N * M + N});
-    });
+    for (const OmegaRule rule : {OmegaRule::none, OmegaRule::w_bar, OmegaRule::C_hat}) {
+      expect_equal(
+          (2 * M + 2) * N, 2e-4, "w_bar, C_hat, ess, omega", [&](Backend& backend, float* out) {
+            const Buffer d_log_w = upload(backend, log_w);
+            float *C_hat = out + N * M, *ess = C_hat + N;
+            backend.particle_weights({tile, d_log_w.floats(), out, C_hat, ess, rule, ess + N});
+          });
+    }
   }
 }
 

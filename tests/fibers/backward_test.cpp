@@ -42,42 +42,55 @@ TEST_F(FiberBackward, DeterministicUnitsAndTheirGradient) {
   }
 }
 
-TEST_F(FiberBackward, HiddenGradientsOfEachEstimator) {
-  const Floats b = normals(H, 5), h = random_bits(N * M * H, 6), w_bar = normals(N * M, 7),
-               C_hat = normals(N, 8), baseline = normals(2 * H, 9);
+TEST_F(FiberBackward, PathGradients) {
+  const Floats b = normals(H, 5);
   for (const bool shared : {true, false}) {
     const Floats a = normals((shared ? N : N * M) * H, 10);
-    for (const RowSet rows : {RowSet{nullptr, N * M}, RowSet{kSome.data(), 5}}) {
+    for (const RowSet rows :
+         {RowSet{nullptr, N}, RowSet{nullptr, N * M}, RowSet{kSome.data(), 5}}) {
+      if (!shared && rows.count == N && rows.all()) continue;
+      const auto args = [&](Floats& g) {
+        return PathGradArgs{
+            PathRule::sigmoid_slope, kTile, matrix(a, H), b.data(), rows, matrix(g, H)};
+      };
+      const Floats g = normals(rows.count * H, 11);
+      expect_close(
+          run_kernel(kBlocks, kFewThreads, g, [&](Floats& out) { path_grad_kernel(args(out)); }),
+          plain(g, [&](auto& cpu, Floats& out) { cpu.path_grad(args(out)); }), 1e-5, "g_a");
+    }
+  }
+}
+
+TEST_F(FiberBackward, ScoreGradients) {
+  const Floats b = normals(H, 5), h = random_bits(N * M * H, 6), omega = normals(N * M, 7),
+               beta = normals(H, 9);
+  for (const bool shared : {true, false}) {
+    const Floats a = normals((shared ? N : N * M) * H, 10);
+    for (const RowSet rows : {RowSet{nullptr, shared ? N : N * M}, RowSet{kSome.data(), 5}}) {
       if (shared && !rows.all()) continue;
-      for (const Estimator estimator :
-           {Estimator::G1, Estimator::G3, Estimator::G4, Estimator::G5}) {
+      for (const float* of_unit : {beta.data(), static_cast<const float*>(nullptr)}) {
         const auto args = [&](Floats& g) {
-          return HiddenGradArgs{estimator,   kTile,        matrix(a, H), b.data(),
-                                bits(h, H),  w_bar.data(), C_hat.data(), baseline.data(),
-                                /*c=*/0.25f, rows,         matrix(g, H)};
+          return ScoreGradArgs{kTile,        matrix(a, H), b.data(), bits(h, H),
+                               omega.data(), of_unit,      rows,     matrix(g, H)};
         };
-        const Floats g = normals((shared ? N : rows.count) * H, 11);
+        const Floats g = normals(rows.count * H, 11);
         const auto kernel = [&](Floats& out) {
-          if (estimator == Estimator::G3) {
-            path_grad_kernel(args(out));
-          } else if (shared) {
-            summed_score_grad_kernel<float>(args(out));
-          } else {
-            score_grad_kernel<float>(args(out));
-          }
+          shared ? summed_score_grad_kernel<float>(args(out)) : score_grad_kernel<float>(args(out));
         };
-        // A baseline is a quotient: it may be large, and so may what it is taken from.
-        const auto expected = plain(g, [&](auto& cpu, Floats& out) { cpu.hidden_grad(args(out)); });
-        expect_close(
-            run_kernel(kBlocks, kFewThreads, g, kernel), expected,
-            [&](std::size_t e) {
-              const std::size_t i = e % H;
-              return float_tolerance(M, 10 + 4 * M * std::abs(baseline[H + i] / baseline[i]));
-            },
-            "g_a");
+        expect_close(run_kernel(kBlocks, kFewThreads, g, kernel),
+                     plain(g, [&](auto& cpu, Floats& out) { cpu.score_grad(args(out)); }),
+                     float_tolerance(M, 10 + 4 * M), "g_a");
       }
     }
   }
+}
+
+TEST_F(FiberBackward, BetaOutOfTheAverages) {
+  const Floats averages = normals(2 * H, 9);
+  const auto args = [&](Floats& beta) { return MakeBetaArgs{averages.data(), H, beta.data()}; };
+  expect_close(
+      run_kernel(kBlocks, 32, Floats(H), [&](Floats& beta) { make_beta_kernel(args(beta)); }),
+      plain(Floats(H), [&](auto& cpu, Floats& beta) { cpu.make_beta(args(beta)); }), 1e-6, "beta");
 }
 
 TEST_F(FiberBackward, SumsOverParticles) {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "host/model/estimator.hpp"
+#include "kernels/estimators.hpp"
 
 namespace sfnn {
 namespace {
@@ -32,7 +32,7 @@ StudyPoint point_of(std::vector<GradientFigures> weights) {
     point.measured.reference.gradient.push_back(weights[w].bias.known() ? ReferenceGradient::found
                                                                         : ReferenceGradient::lost);
   }
-  for (const EstimatorInfo& estimator : kEstimators)
+  for (const EstimatorRow& estimator : kEstimators)
     point.measured.estimators.push_back({estimator.id, weights});
   return point;
 }

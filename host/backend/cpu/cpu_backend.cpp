@@ -145,7 +145,9 @@ void CpuBackend::do_particle_weights(const ParticleWeightsArgs& p) { cpu::partic
 
 void CpuBackend::do_output_grad(const OutputGradArgs& p) { cpu::output_grad(p); }
 
-void CpuBackend::do_hidden_grad(const HiddenGradArgs& p) { cpu::hidden_grad(p); }
+void CpuBackend::do_path_grad(const PathGradArgs& p) { cpu::path_grad(p); }
+
+void CpuBackend::do_score_grad(const ScoreGradArgs& p) { cpu::score_grad(p); }
 
 void CpuBackend::do_deterministic_grad(const DeterministicGradArgs& p) {
   cpu::deterministic_grad(p);

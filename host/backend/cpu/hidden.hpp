@@ -1,4 +1,4 @@
-// Hidden units in vectors: activations, gradients by estimator, and sums over rows.
+// Hidden units in vectors: activations, their gradients, and sums over rows.
 #pragma once
 
 #include "host/backend/backend.hpp"
@@ -6,7 +6,8 @@
 namespace sfnn::cpu {
 
 void activate(const ActivateArgs&);
-void hidden_grad(const HiddenGradArgs&);
+void path_grad(const PathGradArgs&);
+void score_grad(const ScoreGradArgs&);
 void deterministic_grad(const DeterministicGradArgs&);
 void sum_particles(const SumParticlesArgs&);
 void accumulate_column_sums(const AccumulateColumnSumsArgs&);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "host/backend/cpu/simd.hpp"
+#include "kernels/particle_weights.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "host/backend/cpu/output.cpp"
@@ -147,7 +148,7 @@ void grad(const OutputGradArgs& args) {
 }
 
 void weights(const ParticleWeightsArgs& p) {
-  const auto& [tile, log_w, w_bar, C_hat, ess] = p;
+  const auto& [tile, log_w, w_bar, C_hat, ess, omega_rule, omega] = p;
   const F32 d;
   for (std::int64_t n = 0; n < tile.N; ++n) {
     const float* row = log_w + n * tile.M;
@@ -163,6 +164,9 @@ void weights(const ParticleWeightsArgs& p) {
     });
     C_hat[n] = total.log_sum_exp() - std::log(float(tile.M));
     ess[n] = 1.0f / sum_of(squares);
+    if (omega_rule == OmegaRule::none || omega == w_bar) continue;
+    for (std::int64_t m = 0; m < tile.M; ++m)
+      omega[n * tile.M + m] = omega_at(omega_rule, w[m], C_hat[n]);
   }
 }
 

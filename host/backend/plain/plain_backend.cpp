@@ -7,8 +7,8 @@
 
 #include "host/backend/blas.hpp"
 #include "kernels/activations.hpp"
-#include "kernels/baseline.hpp"
 #include "kernels/gather.hpp"
+#include "kernels/hidden_grad.hpp"
 #include "kernels/particle_weights.hpp"
 
 namespace sfnn {
@@ -146,6 +146,9 @@ void PlainBackend::do_particle_weights(const ParticleWeightsArgs& p) {
     }
     p.C_hat[n] = lse.value() - std::log(float(M));
     p.ess[n] = 1.0f / squares;
+    if (p.omega_rule == OmegaRule::none) continue;
+    for (std::int64_t m = 0; m < M; ++m)
+      p.omega[n * M + m] = omega_at(p.omega_rule, p.w_bar[n * M + m], p.C_hat[n]);
   }
 }
 
@@ -163,43 +166,36 @@ void PlainBackend::do_output_grad(const OutputGradArgs& args) {
   }
 }
 
-void PlainBackend::do_hidden_grad(const HiddenGradArgs& p) {
-  const std::int64_t H = p.a.cols;
-  const bool summed = p.a.rows == p.tile.N;
-  const bool path = p.estimator == Estimator::G2 || p.estimator == Estimator::G3;
-  const auto probability = [&](const float* a, std::int64_t i) { return sigmoid(a[i] + p.b[i]); };
-  const auto beta = [&](std::int64_t i) {
-    const float L_bar =
-        p.estimator == Estimator::G1 ? baseline_at(p.baseline[i], p.baseline[H + i]) : 0.0f;
-    return score_beta(p.estimator, L_bar, p.c);
-  };
-  const ConstMatrix h = as_matrix(p.s);
-
+void PlainBackend::do_path_grad(const PathGradArgs& p) {
   for (std::int64_t k = 0; k < p.g.rows; ++k) {
-    float* g = p.g.row(k);
-    if (path) {
-      const float* a = p.a.row(summed ? k : p.rows.source(k));
-      for (std::int64_t i = 0; i < H; ++i) g[i] *= path_weight(p.estimator, probability(a, i));
-    } else if (!summed) {
-      const std::int64_t r = p.rows.source(k);
-      const float* a = p.a.row(r);
-      const float omega = score_omega(p.estimator, p.w_bar[r], p.C_hat[r / p.tile.M]);
-      for (std::int64_t i = 0; i < H; ++i) {
-        g[i] = (omega - beta(i)) * (h.row(r)[i] - probability(a, i));
+    const float* a = p.by_example() ? p.a.row(k) : row_of(p.a, p.tile, p.rows.source(k));
+    for (std::int64_t i = 0; i < p.g.cols; ++i)
+      p.g.row(k)[i] *= path_weight(p.rule, sigmoid(a[i] + p.b[i]));
+  }
+}
+
+void PlainBackend::do_score_grad(const ScoreGradArgs& p) {
+  const std::int64_t M = p.tile.M;
+  const bool summed = p.a.rows == p.tile.N;
+  const auto beta = [&](std::int64_t i) { return p.beta ? p.beta[i] : 0.0f; };
+  const ConstMatrix h = as_matrix(p.s);
+  for (std::int64_t k = 0; k < p.g.rows; ++k) {
+    const std::int64_t r = p.rows.source(k);
+    const float* a = p.a.row(r);
+    for (std::int64_t i = 0; i < p.g.cols; ++i) {
+      const float probability = sigmoid(a[i] + p.b[i]);
+      if (!summed) {
+        p.g.row(k)[i] = (p.omega[r] - beta(i)) * (h.row(r)[i] - probability);
+        continue;
       }
-    } else {
-      for (std::int64_t i = 0; i < H; ++i) {
-        ScoreSums<float> sums;
-        float omega_sum = 0;
-        for (std::int64_t m = 0; m < p.tile.M; ++m) {
-          const std::int64_t r = k * p.tile.M + m;
-          const float omega = score_omega(p.estimator, p.w_bar[r], p.C_hat[k]);
-          omega_sum += omega;
-          sums.omega_h += omega * h.row(r)[i];
-          sums.h += h.row(r)[i];
-        }
-        g[i] = summed_score(sums, omega_sum, beta(i), probability(p.a.row(k), i), float(p.tile.M));
+      ScoreSums<float> sums;
+      float omega_sum = 0;
+      for (std::int64_t m = k * M; m < (k + 1) * M; ++m) {
+        omega_sum += p.omega[m];
+        sums.omega_h += p.omega[m] * h.row(m)[i];
+        sums.h += h.row(m)[i];
       }
+      p.g.row(k)[i] = summed_score(sums, omega_sum, beta(i), probability, float(M));
     }
   }
 }

@@ -29,7 +29,8 @@ class PlainBackend : public HostBackend {
   void do_accumulate_mean_output(const AccumulateMeanOutputArgs&) override;
   void do_particle_weights(const ParticleWeightsArgs&) override;
   void do_output_grad(const OutputGradArgs&) override;
-  void do_hidden_grad(const HiddenGradArgs&) override;
+  void do_path_grad(const PathGradArgs&) override;
+  void do_score_grad(const ScoreGradArgs&) override;
   void do_deterministic_grad(const DeterministicGradArgs&) override;
   void do_sum_particles(const SumParticlesArgs&) override;
   void do_accumulate_column_sums(const AccumulateColumnSumsArgs&) override;
