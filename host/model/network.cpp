@@ -104,8 +104,8 @@ NetworkSpec as_stochastic(const NetworkSpec& spec) {
 
 ParamLayout::ParamLayout(const NetworkSpec& spec) {
   const auto place = [this](std::string name, std::int64_t rows, std::int64_t cols,
-                            std::int64_t fan_in) {
-    ParamSlot slot{std::move(name), size, rows, cols, fan_in};
+                            std::int64_t fan_in, ParamGroup group) {
+    ParamSlot slot{std::move(name), size, rows, cols, fan_in, group};
     size += (slot.size() + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment;
     return slot;
   };
@@ -116,16 +116,18 @@ ParamLayout::ParamLayout(const NetworkSpec& spec) {
     const std::int64_t d_fan_in = in + layer.n_s;
     const std::string prefix = fmt::format("layer{}.", l + 1);
     LayerSlots slots;
-    slots.W_s = place(prefix + "W_s", n_s > 0 ? in : 0, n_s, in);
-    slots.b_s = place(prefix + "b_s", n_s > 0 ? 1 : 0, n_s, 0);
-    slots.W_d = place(prefix + "W_d", layer.n_d > 0 ? in : 0, layer.n_d, d_fan_in);
-    slots.U = place(prefix + "U", layer.n_d > 0 ? layer.n_s : 0, layer.n_d, d_fan_in);
-    slots.b_d = place(prefix + "b_d", layer.n_d > 0 ? 1 : 0, layer.n_d, 0);
+    slots.W_s = place(prefix + "W_s", n_s > 0 ? in : 0, n_s, in, ParamGroup::weight);
+    slots.b_s = place(prefix + "b_s", n_s > 0 ? 1 : 0, n_s, 0, ParamGroup::bias);
+    slots.W_d =
+        place(prefix + "W_d", layer.n_d > 0 ? in : 0, layer.n_d, d_fan_in, ParamGroup::weight);
+    slots.U =
+        place(prefix + "U", layer.n_d > 0 ? layer.n_s : 0, layer.n_d, d_fan_in, ParamGroup::weight);
+    slots.b_d = place(prefix + "b_d", layer.n_d > 0 ? 1 : 0, layer.n_d, 0, ParamGroup::bias);
     hidden.push_back(std::move(slots));
   }
   const std::int64_t top = spec.input_width(spec.depth());
-  V = place("V", top, spec.D_out, top);
-  c = place("c", 1, spec.D_out, 0);
+  V = place("V", top, spec.D_out, top, ParamGroup::output);
+  c = place("c", 1, spec.D_out, 0, ParamGroup::output);
 }
 
 std::vector<ParamSlot> ParamLayout::slots() const {
