@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <new>
 
-#include "host/base/error.hpp"
 #include "kernels/column_splits.hpp"
+#include "kernels/grid.hpp"
 
 namespace sfnn::bench {
 namespace {
@@ -38,13 +38,6 @@ double index_bytes(RowSet rows) { return rows.all() ? 0 : 4 * double(rows.count)
 
 }  // namespace
 
-Math parse_math(const std::string& text) {
-  if (text == "fp32") return Math::fp32;
-  if (text == "tf32") return Math::tf32;
-  if (text == "bf16x3") return Math::bf16x3;
-  throw ConfigError(fmt::format("math '{}' is not known: use fp32, tf32 or bf16x3", text));
-}
-
 // --- memory: addresses that nobody follows, so that no page of them is ever touched
 
 std::byte* CountingBackend::allocate(std::size_t bytes) {
@@ -73,7 +66,6 @@ void CountingBackend::do_fill_zero(const FillZeroArgs& p) { kernel("memset", dou
 
 // The CUDA backend's choice on a device whose memory is no limit.
 Tiling CountingBackend::choose_tiling(const StepShape& shape) const {
-  constexpr std::int64_t kRowsEnough = 1 << 17;
   return {.tile = std::clamp<std::int64_t>(kRowsEnough / shape.M, 1,
                                            std::max<std::int64_t>(1, shape.batch)),
           .parts = 1};

@@ -11,13 +11,12 @@
 #include <vector>
 
 #include "host/backend/backend.hpp"
+#include "host/backend/math_mode.hpp"
 
 namespace sfnn::bench {
 
-enum class Math { fp32, tf32, bf16x3 };  // as --math has it
-enum class Unit { fp32, tf32, bf16 };    // whose peak rate bounds a launch
-
-Math parse_math(const std::string&);  // throws ConfigError
+using Math = MathMode;
+enum class Unit { fp32, tf32, bf16 };  // whose peak rate bounds a launch
 
 // A product as the backend was asked for it: out [m, n], k terms each.
 struct Product {

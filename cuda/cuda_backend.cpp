@@ -11,6 +11,7 @@
 #include "cuda/row_feed.hpp"
 #include "cuda/step_graph.hpp"
 #include "kernels/column_splits.hpp"
+#include "kernels/grid.hpp"
 
 namespace sfnn {
 namespace {
@@ -161,8 +162,7 @@ Tiling CudaBackend::choose_tiling(const StepShape& shape) const {
   const double room = 0.9 * double(free_memory()) - double(shape.other_bytes) -
                       3.0 * sizeof(float) * double(shape.parameters);
   const double fits = room / std::max(1.0, bytes_per_example);
-  constexpr double kRowsEnough = 1 << 17;  // products of more rows run no faster
-  const double enough = kRowsEnough / double(shape.M);
+  const double enough = double(kRowsEnough) / double(shape.M);
   const double wanted = std::clamp(enough, 1.0, std::max(1.0, double(shape.batch)));
   return {.tile = std::int64_t(std::clamp(fits, 1.0, wanted)),
           .parts = 1,

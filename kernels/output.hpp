@@ -76,10 +76,29 @@ SFNN_HD Real output_mean_at(Output output, Real o, Real log_sum_exp) {
   return Real(0);
 }
 
+// Whether the row's log-sum-exp matters.
+SFNN_HD bool needs_log_sum_exp(Output output) {
+  switch (output) {
+    case Output::softmax:
+      return true;
+    case Output::bernoulli:
+    case Output::gaussian:
+      return false;
+  }
+  return false;
+}
+
 // t_i of a row of y: softmax stores the class alone.
 template <class Real>
 SFNN_HD Real target_at(Output output, const Real* y, std::int64_t i) {
-  return output == Output::softmax ? Real(std::int64_t(y[0]) == i) : y[i];
+  switch (output) {
+    case Output::softmax:
+      return Real(std::int64_t(y[0]) == i);
+    case Output::bernoulli:
+    case Output::gaussian:
+      return y[i];
+  }
+  return Real(0);
 }
 
 }  // namespace sfnn

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "host/base/error.hpp"
+#include "kernels/box_muller.hpp"
 #include "kernels/philox.hpp"
 
 namespace sfnn {
@@ -159,13 +160,12 @@ std::vector<float> initial_params(const NetworkSpec& spec, std::uint64_t seed, d
     ++tensor;
     if (slot.fan_in == 0) continue;
     const double sigma = scale / std::sqrt(double(slot.fan_in));
-    // Box-Muller: one normal of each pair of words; the row stands where a particle would.
+    // One normal of each pair of words; the row stands where a particle would.
     for (std::int64_t j = 0; j < slot.rows; ++j) {
       for (std::int64_t i = 0; i < slot.cols; ++i) {
         const double u = uniform(key, tensor, std::uint32_t(j), 2 * i);
         const double v = uniform(key, tensor, std::uint32_t(j), 2 * i + 1);
-        const double normal = std::sqrt(-2 * std::log(u)) * std::cos(2 * M_PI * v);
-        params[slot.offset + j * slot.cols + i] = float(sigma * normal);
+        params[slot.offset + j * slot.cols + i] = float(sigma * box_muller(u, v));
       }
     }
   }

@@ -51,14 +51,8 @@ float gaussian_log_prob(const float* o, const float* c, const float* y, std::int
   return float(-0.5 * (double(sum_of(squares)) + double(D) * kLogTwoPi));
 }
 
-// max_i v_i and sum_i exp(v_i - max), v = o + c; c may be null.
-struct MaxAndSum {
-  float max, sum;
-
-  float log_sum_exp() const { return max + std::log(sum); }
-};
-
-MaxAndSum max_and_sum(const float* o, const float* c, std::int64_t D) {
+// Of v = o + c; c may be null.
+LogSumExp<float> log_sum_exp(const float* o, const float* c, std::int64_t D) {
   const F32 d;
   const VF lowest = hn::Set(d, -INFINITY);
   const auto value = [&](auto lanes, std::int64_t i) HWY_ATTR {
@@ -89,7 +83,7 @@ void log_prob(const OutputLogProbArgs& args) {
         break;
       case Output::softmax: {
         const auto k = std::int64_t(y[0]);
-        log_w[r] = o[k] + p.c[k] - max_and_sum(o, p.c, D).log_sum_exp();
+        log_w[r] = o[k] + p.c[k] - log_sum_exp(o, p.c, D).value();
         break;
       }
     }
@@ -111,7 +105,7 @@ HWY_INLINE void for_means(Output output, const float* o, const float* c, std::in
       for_vectors(D, [&](auto lanes, std::int64_t i) HWY_ATTR { use(lanes, i, value(lanes, i)); });
       break;
     case Output::softmax: {
-      const VF lse = hn::Set(F32(), max_and_sum(o, c, D).log_sum_exp());
+      const VF lse = hn::Set(F32(), log_sum_exp(o, c, D).value());
       for_vectors(D, [&](auto lanes, std::int64_t i)
                          HWY_ATTR { use(lanes, i, exp_of(hn::Sub(value(lanes, i), lse))); });
       break;
@@ -137,7 +131,7 @@ void grad(const OutputGradArgs& args) {
     const VF w = hn::Set(F32(), weight[r]);
     const float* y = target_of(p, r);
     float* g = g_o.row(k);
-    const bool one_hot = p.output == Output::softmax;
+    const bool one_hot = row_of(p.output).class_target;
     for_means(p.output, p.o.row(r), p.c, p.o.cols,
               [&](auto lanes, std::int64_t i, VF mean) HWY_ATTR {
                 const VF residual = one_hot ? hn::Neg(mean) : hn::Sub(lanes.load(y + i), mean);
@@ -153,7 +147,7 @@ void weights(const ParticleWeightsArgs& p) {
   for (std::int64_t n = 0; n < tile.N; ++n) {
     const float* row = log_w + n * tile.M;
     float* w = w_bar + n * tile.M;
-    const MaxAndSum total = max_and_sum(row, nullptr, tile.M);
+    const LogSumExp<float> total = log_sum_exp(row, nullptr, tile.M);
     const VF max = hn::Set(d, total.max), sum = hn::Set(d, total.sum);
     VF squares = hn::Zero(d);
     for_vectors(tile.M, [&](auto lanes, std::int64_t i) HWY_ATTR {
@@ -162,7 +156,7 @@ void weights(const ParticleWeightsArgs& p) {
       const VF present = lanes.or_else(value, hn::Zero(d));
       squares = hn::MulAdd(present, present, squares);
     });
-    C_hat[n] = total.log_sum_exp() - std::log(float(tile.M));
+    C_hat[n] = total.value() - std::log(float(tile.M));
     ess[n] = 1.0f / sum_of(squares);
     if (omega_rule == OmegaRule::none || omega == w_bar) continue;
     for (std::int64_t m = 0; m < tile.M; ++m)

@@ -33,7 +33,7 @@ float log_sum_exp_of_row(const float* o, const float* c, std::int64_t D) {
 }
 
 float normalizer(const OutputOperands& p, const float* o) {
-  return p.output == Output::softmax ? log_sum_exp_of_row(o, p.c, p.o.cols) : 0.0f;
+  return needs_log_sum_exp(p.output) ? log_sum_exp_of_row(o, p.c, p.o.cols) : 0.0f;
 }
 
 const float* target_row(const OutputOperands& p, std::int64_t r) { return p.y.row(r / p.tile.M); }
