@@ -11,7 +11,7 @@ namespace sfnn {
 
 // The row's log-sum-exp where the output distribution has one; the same in every lane.
 __device__ inline float normalizer(const OutputOperands& p, const float* o) {
-  if (!needs_log_sum_exp(p.output)) return 0.0f;
+  if (!has_class_target(p.output)) return 0.0f;
   LogSumExp<float> lse;
   for (std::int64_t i = lane_of_thread(); i < p.o.cols; i += kWarp) lse.add(o[i] + p.c[i]);
   return warp_merge(lse).value();

@@ -76,8 +76,8 @@ SFNN_HD Real output_mean_at(Output output, Real o, Real log_sum_exp) {
   return Real(0);
 }
 
-// Whether the row's log-sum-exp matters.
-SFNN_HD bool needs_log_sum_exp(Output output) {
+// What device code can ask in OutputRow::class_target's place.
+SFNN_HD bool has_class_target(Output output) {
   switch (output) {
     case Output::softmax:
       return true;
@@ -88,17 +88,10 @@ SFNN_HD bool needs_log_sum_exp(Output output) {
   return false;
 }
 
-// t_i of a row of y: softmax stores the class alone.
+// t_i of a row of y: a class is stored alone.
 template <class Real>
 SFNN_HD Real target_at(Output output, const Real* y, std::int64_t i) {
-  switch (output) {
-    case Output::softmax:
-      return Real(std::int64_t(y[0]) == i);
-    case Output::bernoulli:
-    case Output::gaussian:
-      return y[i];
-  }
-  return Real(0);
+  return has_class_target(output) ? Real(std::int64_t(y[0]) == i) : y[i];
 }
 
 }  // namespace sfnn

@@ -27,6 +27,10 @@ struct Tile {
 struct Draw {
   std::uint64_t seed = 0;
   std::uint32_t site = 0;
+  bool same_for_every_row = false;  // hidden units: every example draws what example 0 would
+
+  // The example in the draw's index.
+  SFNN_HD std::int64_t example(std::int64_t row) const { return same_for_every_row ? 0 : row; }
 };
 
 // What changes from step to step. A backend that replays a captured step keeps it in device memory.

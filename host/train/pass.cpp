@@ -167,7 +167,7 @@ void Pass::forward_layer(std::int64_t l, const float* params, const HiddenBits* 
     if (given) {
       backend_.upload_bits((*given)[l], s(l));
     } else {
-      backend_.sample_hidden({.draw = {options_.seed, std::uint32_t(l)},
+      backend_.sample_hidden({.draw = {options_.seed, std::uint32_t(l), options_.same_draws},
                               .tile = tile_,
                               .a = a_s,
                               .b = slots.b_s.in(params).data,

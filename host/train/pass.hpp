@@ -15,9 +15,10 @@ namespace sfnn {
 struct PassOptions {
   std::uint64_t seed = 1;
   EstimatorRow estimator = row_of(Estimator::G3);
-  float c = 0;           // beta of every unit, if it is a constant
-  float drop_below = 0;  // particles of less w_bar sit out the backward products; 0: none do
-  bool backward = true;  // false: evaluation, with no workspace for gradients
+  float c = 0;              // beta of every unit, if it is a constant
+  float drop_below = 0;     // particles of less w_bar sit out the backward products; 0: none do
+  bool same_draws = false;  // hidden units are drawn by particle and unit alone, not by row
+  bool backward = true;     // false: evaluation, with no workspace for gradients
 };
 
 // Where the sums of a gradient part lie: the parameters' gradient, then the sums behind a moving

@@ -203,6 +203,33 @@ TEST_P(PassTest, DrawsDependOnTheirIndexAlone) {
   EXPECT_NE(run_pass(*backend_, spec, params, fewer, options).bits, two.bits);
 }
 
+// Rows of equal x: their draws are apart by default, and the same on demand, wherever a row stands.
+TEST_P(PassTest, DrawsMayBeTheSameForEveryRow) {
+  const NetworkSpec spec = network(5, {"36s", "20s+8d", "9n+3d"}, 7, Output::bernoulli);
+  const std::int64_t N = 5, M = 3;
+  ReferenceBatch batch = random_batch(spec, N, M, 2);
+  for (std::int64_t n = 1; n < N; ++n)
+    std::copy_n(batch.x.begin(), spec.D_in, batch.x.begin() + n * spec.D_in);
+  EngineOptions options{.pass = {.seed = 3}, .tile = 2, .draw = true, .step = 4};
+  const auto drawn = [&] {
+    return run_pass(*backend_, spec, random_params(spec, 1), batch, options).bits;
+  };
+  const HiddenBits by_row = drawn();
+  options.pass.same_draws = true;
+  const HiddenBits same = drawn();
+  for (std::int64_t l = 0; l < spec.depth(); ++l) {
+    const std::int64_t size = M * spec.hidden[l].n_s;
+    const auto row = [&](const HiddenBits& bits, std::int64_t n) {
+      return std::vector(bits[l].begin() + n * size, bits[l].begin() + (n + 1) * size);
+    };
+    EXPECT_EQ(row(same, 0), row(by_row, 0)) << "every row draws what row 0 does";
+    for (std::int64_t n = 1; n < N; ++n) {
+      EXPECT_EQ(row(same, n), row(same, 0));
+      EXPECT_NE(row(by_row, n), row(by_row, 0));
+    }
+  }
+}
+
 TEST_P(PassTest, DrawsAreTheReferences) {
   const NetworkSpec spec = network(5, {"37s", "20s+8d", "9n+3d"}, 7, Output::bernoulli);
   const Vector params = random_params(spec, 4);

@@ -56,8 +56,8 @@ void sample_rows(const SampleHiddenArgs& p, const DrawKey& key) {
         const std::int64_t r = n * tile.M + m;
         if (a.data && (!shared || m == 0))
           inverse_probabilities(a.row(shared ? n : r) + first, b + first, count, q);
-        draw_bits(draws, std::uint32_t(tile.first + n), std::uint32_t(tile.first_particle + m),
-                  first, count, q, row_words(s, r));
+        draw_bits(draws, std::uint32_t(draw.example(tile.first + n)),
+                  std::uint32_t(tile.first_particle + m), first, count, q, row_words(s, r));
       }
     }
   }

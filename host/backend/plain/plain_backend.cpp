@@ -33,7 +33,7 @@ float log_sum_exp_of_row(const float* o, const float* c, std::int64_t D) {
 }
 
 float normalizer(const OutputOperands& p, const float* o) {
-  return needs_log_sum_exp(p.output) ? log_sum_exp_of_row(o, p.c, p.o.cols) : 0.0f;
+  return has_class_target(p.output) ? log_sum_exp_of_row(o, p.c, p.o.cols) : 0.0f;
 }
 
 const float* target_row(const OutputOperands& p, std::int64_t r) { return p.y.row(r / p.tile.M); }
@@ -90,7 +90,7 @@ void PlainBackend::do_accumulate_outer(const AccumulateOuterArgs& p) {
 void PlainBackend::do_sample_hidden(const SampleHiddenArgs& p) {
   const Matrix h = as_matrix(p.s);
   for (std::int64_t r = 0; r < p.tile.rows(); ++r) {
-    const auto example = std::uint32_t(p.tile.first + r / p.tile.M);
+    const auto example = std::uint32_t(p.draw.example(p.tile.first + r / p.tile.M));
     const auto particle = std::uint32_t(p.tile.first_particle + r % p.tile.M);
     for (std::int64_t i = 0; i < h.cols; ++i) {
       const float probability = p.a.data ? sigmoid(row_of(p.a, p.tile, r)[i] + p.b[i]) : 0.5f;
