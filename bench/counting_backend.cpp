@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <new>
 
-#include "host/base/error.hpp"
 #include "kernels/column_splits.hpp"
+#include "kernels/grid.hpp"
 
 namespace sfnn::bench {
 namespace {
@@ -38,13 +38,6 @@ double index_bytes(RowSet rows) { return rows.all() ? 0 : 4 * double(rows.count)
 
 }  // namespace
 
-Math parse_math(const std::string& text) {
-  if (text == "fp32") return Math::fp32;
-  if (text == "tf32") return Math::tf32;
-  if (text == "bf16x3") return Math::bf16x3;
-  throw ConfigError(fmt::format("math '{}' is not known: use fp32, tf32 or bf16x3", text));
-}
-
 // --- memory: addresses that nobody follows, so that no page of them is ever touched
 
 std::byte* CountingBackend::allocate(std::size_t bytes) {
@@ -63,19 +56,16 @@ std::size_t CountingBackend::bits_bytes(std::int64_t rows, std::int64_t cols) co
   return std::size_t(unit_bytes()) * rows * cols;
 }
 
-void CountingBackend::download_bits(ConstBits, std::span<std::uint8_t> to) {
+void CountingBackend::do_download_bits(ConstBits, std::span<std::uint8_t> to) {
   std::fill(to.begin(), to.end(), std::uint8_t{0});
 }
 
-void CountingBackend::fill_zero(std::byte*, std::size_t bytes) {
-  kernel("memset", double(bytes), 0);
-}
+void CountingBackend::do_fill_zero(const FillZeroArgs& p) { kernel("memset", double(p.bytes), 0); }
 
 // --- control
 
 // The CUDA backend's choice on a device whose memory is no limit.
 Tiling CountingBackend::choose_tiling(const StepShape& shape) const {
-  constexpr std::int64_t kRowsEnough = 1 << 17;
   return {.tile = std::clamp<std::int64_t>(kRowsEnough / shape.M, 1,
                                            std::max<std::int64_t>(1, shape.batch)),
           .parts = 1};
@@ -93,7 +83,7 @@ void CountingBackend::kernel(const char* name, double bytes, double operations) 
 
 // --- data
 
-void CountingBackend::gather(const GatherArgs& p) {
+void CountingBackend::do_gather(const GatherArgs& p) {
   const double size = double(p.out.size());
   const double stored = p.data.type == DataColumns::Type::u8 ? 1 : 4;
   const double normal = kDraw + 2 * kSpecial;  // Box-Muller
@@ -104,10 +94,11 @@ void CountingBackend::gather(const GatherArgs& p) {
 }
 
 // Once an epoch: keys and positions are made, then sorted by eight bits a time.
-void CountingBackend::shuffle(const DrawKey&, std::int64_t count, std::int32_t*) {
-  kernel("shuffle keys", 8.0 * double(count), kDraw * double(count));
-  kernel("shuffle positions", 4.0 * double(count), 0);
-  kernel("shuffle sort", 8 * 2 * 12.0 * double(count), 0);
+void CountingBackend::do_shuffle(const ShuffleArgs& p) {
+  const double count = double(p.count);
+  kernel("shuffle keys", 8.0 * count, kDraw * count);
+  kernel("shuffle positions", 4.0 * count, 0);
+  kernel("shuffle sort", 8 * 2 * 12.0 * count, 0);
 }
 
 // --- products
@@ -132,116 +123,117 @@ void CountingBackend::product(const Product& p, Write write) {
   }
 }
 
-void CountingBackend::multiply(ConstMatrix z, ConstMatrix, Matrix out, Write write) {
-  product({Product::Kind::multiply, false, out.rows, out.cols, z.cols}, write);
+void CountingBackend::do_multiply(const MultiplyArgs& p) {
+  product({Product::Kind::multiply, p.z.is_bits, p.out.rows, p.out.cols, p.z.cols}, p.write);
 }
 
-void CountingBackend::multiply(ConstBits z, ConstMatrix, Matrix out, Write write) {
-  product({Product::Kind::multiply, true, out.rows, out.cols, z.cols}, write);
-}
-
-void CountingBackend::multiply_transposed(ConstMatrix g, ConstMatrix, Matrix out, Write write) {
-  product({Product::Kind::multiply_transposed, false, out.rows, out.cols, g.cols}, write);
+void CountingBackend::do_multiply_transposed(const MultiplyTransposedArgs& p) {
+  product({Product::Kind::multiply_transposed, false, p.out.rows, p.out.cols, p.g.cols}, p.write);
 }
 
 // The rows of a set are copied together before the product.
-void CountingBackend::gather_rows(RowSet rows, std::int64_t cols, double element_bytes) {
-  if (rows.all()) return;
-  kernel("gather_rows", 2 * element_bytes * double(rows.count * cols) + index_bytes(rows), 0);
-}
-
-void CountingBackend::accumulate_outer(ConstMatrix z, RowSet rows, ConstMatrix g, Matrix gW) {
-  gather_rows(rows, z.cols, 4);
-  product({Product::Kind::outer, false, gW.rows, gW.cols, g.rows}, Write::add);
-}
-
-void CountingBackend::accumulate_outer(ConstBits z, RowSet rows, ConstMatrix g, Matrix gW) {
-  gather_rows(rows, z.cols, unit_bytes());
-  product({Product::Kind::outer, true, gW.rows, gW.cols, g.rows}, Write::add);
+void CountingBackend::do_accumulate_outer(const AccumulateOuterArgs& p) {
+  if (!p.rows.all()) {
+    const double element_bytes = p.z.is_bits ? unit_bytes() : 4;
+    kernel("gather_rows", 2 * element_bytes * double(p.rows.count * p.z.cols) + index_bytes(p.rows),
+           0);
+  }
+  product({Product::Kind::outer, p.z.is_bits, p.gW.rows, p.gW.cols, p.g.rows}, Write::add);
 }
 
 // --- forward
 
-void CountingBackend::sample_hidden(const Draw&, const Tile& tile, ConstMatrix a, const float*,
-                                    Bits s) {
-  const double units = double(tile.rows() * s.cols);
-  const double logits = a.data ? double(a.size() + a.cols) : 0;
+void CountingBackend::do_sample_hidden(const SampleHiddenArgs& p) {
+  const double units = double(p.tile.rows() * p.s.cols);
+  const double logits = p.a.data ? double(p.a.size() + p.a.cols) : 0;
   kernel("sample_hidden", floats(logits) + unit_bytes() * units, units * (kDraw + kSigmoid + 2));
 }
 
-void CountingBackend::activate(const Tile&, ConstMatrix shared, const float*, Matrix d) {
-  const double size = double(d.size());
-  kernel("activate", floats(2 * size + (shared.data ? double(shared.size()) : 0) + double(d.cols)),
+void CountingBackend::do_activate(const ActivateArgs& p) {
+  const double size = double(p.d.size());
+  kernel("activate",
+         floats(2 * size + (p.shared.data ? double(p.shared.size()) : 0) + double(p.d.cols)),
          size * (kSigmoid + 2));
 }
 
-void CountingBackend::output_log_prob(const OutputArgs& p, float*) {
-  const double size = double(p.o.size());
-  kernel("output_log_prob", floats(size + double(p.y.size() + p.o.cols + p.o.rows)),
-         size * output_operations(p.output));
+void CountingBackend::do_output_log_prob(const OutputLogProbArgs& p) {
+  const ConstMatrix o = p.of.o;
+  kernel("output_log_prob", floats(double(o.size() + p.of.y.size() + o.cols + o.rows)),
+         double(o.size()) * output_operations(p.of.output));
 }
 
-void CountingBackend::accumulate_mean_output(const OutputArgs& p, Matrix mean) {
-  const double size = double(p.o.size());
-  kernel("accumulate_mean_output", floats(size + double(2 * mean.size() + p.o.cols)),
-         size * output_operations(p.output));
+void CountingBackend::do_accumulate_mean_output(const AccumulateMeanOutputArgs& p) {
+  const ConstMatrix o = p.of.o;
+  kernel("accumulate_mean_output", floats(double(o.size() + 2 * p.mean.size() + o.cols)),
+         double(o.size()) * output_operations(p.of.output));
 }
 
 // --- weigh
 
-void CountingBackend::particle_weights(const Tile& tile, const float*, float*, float*, float*) {
-  const double rows = double(tile.rows());
-  kernel("particle_weights", floats(2 * rows + 2 * double(tile.N)), rows * (2 * kSpecial + 6));
+void CountingBackend::do_particle_weights(const ParticleWeightsArgs& p) {
+  const double rows = double(p.tile.rows());
+  const bool copies = p.omega_rule != OmegaRule::none && p.omega != p.w_bar;
+  kernel("particle_weights", floats((copies ? 3 : 2) * rows + 2 * double(p.tile.N)),
+         rows * (2 * kSpecial + 6));
 }
 
 // thrust::copy_if is two kernels: tile states, then one sweep over the flags.
-RowSet CountingBackend::select_rows(const Tile& tile, const float*, float, std::int32_t* index) {
-  const std::int64_t rows = tile.rows();
+RowSet CountingBackend::do_select_rows(const SelectRowsArgs& p) {
+  const std::int64_t rows = p.tile.rows();
   if (keep_ >= 1) return {nullptr, rows};
   const auto kept = std::clamp<std::int64_t>(std::llround(keep_ * double(rows)), 1, rows);
   kernel("select_rows tile states", 0, 0);
   kernel("select_rows", floats(double(rows + kept)), double(rows));
-  return {index, kept};
+  return {p.index, kept};
 }
 
-void CountingBackend::accumulate_metrics(std::int64_t N, const float*, const float*, double*) {
-  kernel("accumulate_metrics", floats(2 * double(N)) + 2 * 2 * 8, 2 * double(N));
+void CountingBackend::do_accumulate_metrics(const AccumulateMetricsArgs& p) {
+  kernel("accumulate_metrics", floats(2 * double(p.N)) + 2 * 2 * 8, 2 * double(p.N));
 }
 
 // --- backward
 
-void CountingBackend::output_grad(const OutputArgs& p, const float*, RowSet rows, Matrix g_o) {
-  const double size = double(g_o.size());
-  kernel("output_grad",
-         floats(2 * size + double(p.y.size() + p.o.cols + rows.count)) + index_bytes(rows),
-         size * (output_operations(p.output) + 2));
+void CountingBackend::do_output_grad(const OutputGradArgs& p) {
+  const double size = double(p.g_o.size());
+  kernel(
+      "output_grad",
+      floats(2 * size + double(p.of.y.size() + p.of.o.cols + p.rows.count)) + index_bytes(p.rows),
+      size * (output_operations(p.of.output) + 2));
 }
 
-// G3 changes g in place, G2 leaves it as it is. Where the particles share a, score estimators read
-// every h and write their sum.
-void CountingBackend::hidden_grad(const HiddenGradArgs& p) {
-  if (p.estimator == Estimator::G2) return;
+void CountingBackend::do_path_grad(const PathGradArgs& p) {
   const double size = double(p.g.size()), bias = double(p.g.cols);
-  if (p.estimator == Estimator::G3) {
-    kernel("path_grad", floats(3 * size + bias) + index_bytes(p.rows), size * (kSigmoid + 4));
-    return;
+  switch (p.rule) {
+    case PathRule::one:
+      return;  // g stays as it is
+    case PathRule::sigmoid_slope:
+      kernel("path_grad", floats(3 * size + bias) + index_bytes(p.rows), size * (kSigmoid + 4));
   }
+}
+
+// If the particles share a, every h is read and the sum written.
+void CountingBackend::do_score_grad(const ScoreGradArgs& p) {
+  const double size = double(p.g.size()), bias = double(p.g.cols);
   const bool summed = p.a.rows == p.tile.N;
   const double rows = double(summed ? p.tile.rows() : p.g.rows), read = rows * double(p.g.cols);
-  const double weights = p.estimator == Estimator::G1 ? double(p.tile.N) + 2 * bias : rows;
+  const double weights = rows + (p.beta ? bias : 0);
   kernel(summed ? "summed_score_grad" : "score_grad",
          unit_bytes() * read + floats(2 * size + bias + weights) + index_bytes(p.rows),
          4 * read + size * (kSigmoid + 3));
 }
 
-void CountingBackend::deterministic_grad(ConstMatrix, RowSet rows, Matrix g) {
-  kernel("deterministic_grad", floats(3 * double(g.size())) + index_bytes(rows),
-         3 * double(g.size()));
+void CountingBackend::do_make_beta(const MakeBetaArgs& p) {
+  kernel("make_beta", floats(3 * double(p.n_s)), (kSpecial + 1) * double(p.n_s));
 }
 
-void CountingBackend::sum_particles(const Tile&, RowSet rows, ConstMatrix g, Matrix out) {
-  kernel("sum_particles", floats(double(g.size() + out.size())) + index_bytes(rows),
-         double(g.size()));
+void CountingBackend::do_deterministic_grad(const DeterministicGradArgs& p) {
+  kernel("deterministic_grad", floats(3 * double(p.g.size())) + index_bytes(p.rows),
+         3 * double(p.g.size()));
+}
+
+void CountingBackend::do_sum_particles(const SumParticlesArgs& p) {
+  kernel("sum_particles", floats(double(p.g.size() + p.out.size())) + index_bytes(p.rows),
+         double(p.g.size()));
 }
 
 // Many rows are summed in splits, and the splits by a launch of their own.
@@ -251,31 +243,32 @@ void CountingBackend::add_splits(std::int64_t rows, std::int64_t cols) {
   kernel("column_sums of splits", floats(double((splits + 2) * cols)), double(splits * cols));
 }
 
-void CountingBackend::accumulate_column_sums(ConstMatrix g, float*) {
+void CountingBackend::do_accumulate_column_sums(const AccumulateColumnSumsArgs& p) {
+  const ConstMatrix g = p.g;
   const double out = double(column_splits(g.rows) == 1 ? 2 : column_splits(g.rows));
   kernel("column_sums", floats(double(g.size()) + out * double(g.cols)), double(g.size()));
   add_splits(g.rows, g.cols);
 }
 
-void CountingBackend::accumulate_baseline(const Tile& tile, ConstMatrix a, const float*,
-                                          ConstBits s, const float*, float*) {
-  const double units = double(tile.rows() * s.cols);
-  const double out = double(column_splits(tile.rows()) == 1 ? 2 : column_splits(tile.rows()));
+void CountingBackend::do_accumulate_baseline(const AccumulateBaselineArgs& p) {
+  const std::int64_t rows = p.tile.rows(), cols = p.s.cols;
+  const double units = double(rows * cols);
+  const double out = double(column_splits(rows) == 1 ? 2 : column_splits(rows));
   kernel(
       "baseline_sums",
-      unit_bytes() * units + floats(double(a.size() + s.cols + tile.N) + out * 2 * double(s.cols)),
+      unit_bytes() * units + floats(double(p.a.size() + cols + p.tile.N) + out * 2 * double(cols)),
       units * (kSigmoid + 6));
-  add_splits(tile.rows(), 2 * s.cols);
+  add_splits(rows, 2 * cols);
 }
 
 // --- update
 
-void CountingBackend::update(const UpdateArgs& p) {
+void CountingBackend::do_update(const UpdateArgs& p) {
   kernel("update", floats(double((4 + p.part_count) * p.size)),
          double((5 + p.part_count) * p.size));
 }
 
-void CountingBackend::update_baseline(const BaselineUpdateArgs& p) {
+void CountingBackend::do_update_baseline(const BaselineUpdateArgs& p) {
   kernel("update_baseline", floats(double((2 + p.part_count) * p.size)),
          double((4 + p.part_count) * p.size));
 }

@@ -11,13 +11,12 @@
 #include <vector>
 
 #include "host/backend/backend.hpp"
+#include "host/backend/math_mode.hpp"
 
 namespace sfnn::bench {
 
-enum class Math { fp32, tf32, bf16x3 };  // as --math has it
-enum class Unit { fp32, tf32, bf16 };    // whose peak rate bounds a launch
-
-Math parse_math(const std::string&);  // throws ConfigError
+using Math = MathMode;
+enum class Unit { fp32, tf32, bf16 };  // whose peak rate bounds a launch
 
 // A product as the backend was asked for it: out [m, n], k terms each.
 struct Product {
@@ -51,9 +50,6 @@ class CountingBackend final : public Backend {
   const std::byte* stage(std::span<const std::byte> from, Buffer&) override { return from.data(); }
   std::size_t free_memory() const override { return std::size_t(-1); }
   std::size_t bits_bytes(std::int64_t rows, std::int64_t cols) const override;
-  void upload_bits(std::span<const std::uint8_t>, Bits) override {}
-  void download_bits(ConstBits from, std::span<std::uint8_t> to) override;  // zeros
-  void fill_zero(std::byte* data, std::size_t bytes) override;
   void synchronize() override {}
 
   Tiling choose_tiling(const StepShape&) const override;
@@ -61,43 +57,37 @@ class CountingBackend final : public Backend {
   void for_each(std::int64_t items, FunctionRef<void(std::int64_t, int)> fn) override;
   void set_clock(const Clock&) override;
 
-  void gather(const GatherArgs&) override;
-  void shuffle(const DrawKey&, std::int64_t count, std::int32_t* order) override;
-
-  void multiply(ConstMatrix z, ConstMatrix W, Matrix out, Write) override;
-  void multiply(ConstBits z, ConstMatrix W, Matrix out, Write) override;
-  void multiply_transposed(ConstMatrix g, ConstMatrix W, Matrix out, Write) override;
-  void accumulate_outer(ConstMatrix z, RowSet rows, ConstMatrix g, Matrix gW) override;
-  void accumulate_outer(ConstBits z, RowSet rows, ConstMatrix g, Matrix gW) override;
-
-  void sample_hidden(const Draw&, const Tile&, ConstMatrix a, const float* b, Bits s) override;
-  void activate(const Tile&, ConstMatrix shared, const float* b, Matrix d) override;
-  void output_log_prob(const OutputArgs&, float* log_w) override;
-  void accumulate_mean_output(const OutputArgs&, Matrix mean) override;
-
-  void particle_weights(const Tile&, const float* log_w, float* w_bar, float* C_hat,
-                        float* ess) override;
-  RowSet select_rows(const Tile&, const float* w_bar, float threshold,
-                     std::int32_t* index) override;
-  void accumulate_metrics(std::int64_t N, const float* C_hat, const float* ess,
-                          double* sums) override;
-
-  void output_grad(const OutputArgs&, const float* w_bar, RowSet rows, Matrix g_o) override;
-  void hidden_grad(const HiddenGradArgs&) override;
-  void deterministic_grad(ConstMatrix d, RowSet rows, Matrix g) override;
-  void sum_particles(const Tile&, RowSet rows, ConstMatrix g, Matrix out) override;
-  void accumulate_column_sums(ConstMatrix g, float* gb) override;
-  void accumulate_baseline(const Tile&, ConstMatrix a, const float* b, ConstBits s,
-                           const float* C_hat, float* sums) override;
-
-  void update(const UpdateArgs&) override;
-  void update_baseline(const BaselineUpdateArgs&) override;
+ protected:
+  void do_upload_bits(std::span<const std::uint8_t>, Bits) override {}
+  void do_download_bits(ConstBits from, std::span<std::uint8_t> to) override;  // zeros
+  void do_fill_zero(const FillZeroArgs&) override;
+  void do_gather(const GatherArgs&) override;
+  void do_shuffle(const ShuffleArgs&) override;
+  void do_multiply(const MultiplyArgs&) override;
+  void do_multiply_transposed(const MultiplyTransposedArgs&) override;
+  void do_accumulate_outer(const AccumulateOuterArgs&) override;
+  void do_sample_hidden(const SampleHiddenArgs&) override;
+  void do_activate(const ActivateArgs&) override;
+  void do_output_log_prob(const OutputLogProbArgs&) override;
+  void do_accumulate_mean_output(const AccumulateMeanOutputArgs&) override;
+  void do_particle_weights(const ParticleWeightsArgs&) override;
+  RowSet do_select_rows(const SelectRowsArgs&) override;
+  void do_accumulate_metrics(const AccumulateMetricsArgs&) override;
+  void do_output_grad(const OutputGradArgs&) override;
+  void do_path_grad(const PathGradArgs&) override;
+  void do_score_grad(const ScoreGradArgs&) override;
+  void do_make_beta(const MakeBetaArgs&) override;
+  void do_deterministic_grad(const DeterministicGradArgs&) override;
+  void do_sum_particles(const SumParticlesArgs&) override;
+  void do_accumulate_column_sums(const AccumulateColumnSumsArgs&) override;
+  void do_accumulate_baseline(const AccumulateBaselineArgs&) override;
+  void do_update(const UpdateArgs&) override;
+  void do_update_baseline(const BaselineUpdateArgs&) override;
 
  private:
   double unit_bytes() const { return math_ == Math::bf16x3 ? 2 : 4; }
   void kernel(const char* name, double bytes, double operations);
   void product(const Product&, Write);
-  void gather_rows(RowSet rows, std::int64_t cols, double element_bytes);
   void add_splits(std::int64_t rows, std::int64_t cols);
 
   Math math_;

@@ -28,7 +28,7 @@ void run(const Options& options) {
     throw ConfigError(fmt::format("there is nothing to time: {}", missing));
   }
   CudaBackend eager = make_gpu(options, false), graph = make_gpu(options, true);
-  const Math math = parse_math(options.math);
+  const Math math = parse_math_mode(options.math);
   check_steps(eager, math);
   check_steps(graph, math);
 

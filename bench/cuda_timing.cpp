@@ -73,15 +73,14 @@ OpCase case_of(const Product& p) {
                      transposed ? random_reals(p.n, p.k) : random_reals(p.k, p.n),
                      {Array::Kind::real, p.m, p.n, {}}},
           .run = [p](Backend& backend, const Operands& in) {
-            const RowSet all{nullptr, p.k};
-            if (p.kind == Product::Kind::outer) {
-              p.bits ? backend.accumulate_outer(in.bits(0), all, in.matrix(1), in.matrix(2))
-                     : backend.accumulate_outer(in.matrix(0), all, in.matrix(1), in.matrix(2));
-            } else if (p.kind == Product::Kind::multiply_transposed) {
-              backend.multiply_transposed(in.matrix(0), in.matrix(1), in.matrix(2), Write::set);
-            } else {
-              p.bits ? backend.multiply(in.bits(0), in.matrix(1), in.matrix(2), Write::set)
-                     : backend.multiply(in.matrix(0), in.matrix(1), in.matrix(2), Write::set);
+            const ConstOperand z = p.bits ? ConstOperand(in.bits(0)) : in.matrix(0);
+            switch (p.kind) {
+              case Product::Kind::multiply:
+                return backend.multiply({z, in.matrix(1), in.matrix(2)});
+              case Product::Kind::multiply_transposed:
+                return backend.multiply_transposed({in.matrix(0), in.matrix(1), in.matrix(2)});
+              case Product::Kind::outer:
+                return backend.accumulate_outer({z, {nullptr, p.k}, in.matrix(1), in.matrix(2)});
             }
           }};
 }

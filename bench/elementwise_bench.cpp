@@ -31,8 +31,11 @@ void sample_hidden(benchmark::State& state) {
   const auto a = normals(rows * H), b = normals(H);
   Buffer buffer(backend, backend.bits_bytes(kTile.rows(), H));
   for (auto _ : state) {
-    backend.sample_hidden({.seed = 1, .site = 0}, kTile, {a.data(), rows, H}, b.data(),
-                          {buffer.data(), kTile.rows(), H});
+    backend.sample_hidden({{.seed = 1, .site = 0},
+                           kTile,
+                           {a.data(), rows, H},
+                           b.data(),
+                           {buffer.data(), kTile.rows(), H}});
     benchmark::ClobberMemory();
   }
   report(state, kTile.rows() * H);
@@ -49,7 +52,7 @@ struct OutputCase {
             .y = {y.data(), kTile.N, output == Output::softmax ? 1 : D}};
   }
   std::vector<float> o, c, y;
-  OutputArgs args;
+  OutputOperands args;
 };
 
 void output_log_prob(benchmark::State& state) {
@@ -57,7 +60,7 @@ void output_log_prob(benchmark::State& state) {
   const OutputCase given(Output(state.range(0)), state.range(1));
   std::vector<float> log_w(std::size_t(kTile.rows()));
   for (auto _ : state) {
-    backend.output_log_prob(given.args, log_w.data());
+    backend.output_log_prob({given.args, log_w.data()});
     benchmark::ClobberMemory();
   }
   report(state, given.args.o.size());
@@ -74,8 +77,10 @@ void output_grad(benchmark::State& state) {
   const auto w_bar = normals(kTile.rows());
   std::vector<float> g(given.o.size());
   for (auto _ : state) {
-    backend.output_grad(given.args, w_bar.data(), {nullptr, kTile.rows()},
-                        {g.data(), kTile.rows(), given.args.o.cols});
+    backend.output_grad({given.args,
+                         w_bar.data(),
+                         {nullptr, kTile.rows()},
+                         {g.data(), kTile.rows(), given.args.o.cols}});
     benchmark::ClobberMemory();
   }
   report(state, given.args.o.size());

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <random>
 
-#include "host/model/estimator.hpp"
 #include "host/model/network.hpp"
 
 namespace sfnn::bench {
@@ -86,7 +85,8 @@ class Cases {
     forward();
     for (Output output : {Output::softmax, Output::bernoulli, Output::gaussian}) outputs(output);
     weigh();
-    for (const EstimatorInfo& estimator : kEstimators) hidden_grads(estimator);
+    path_grads();
+    score_grads();
     backward();
     update();
     return std::move(cases_);
@@ -113,7 +113,7 @@ class Cases {
     add(
         "shuffle", {zeros(Kind::index, rows_, 1)},
         [rows = rows_](Backend& backend, const Operands& in) {
-          backend.shuffle({99, 3, kSitePermutation}, rows, in.index(0));
+          backend.shuffle({{99, 3, kSitePermutation}, rows, in.index(0)});
         },
         /*reads_back=*/true);
   }
@@ -122,26 +122,26 @@ class Cases {
     const auto [N, M, H, D] = s_;
     add("multiply reals", {real(N, D), real(D, H), zeros(Kind::real, N, H)},
         [](Backend& backend, const Operands& in) {
-          backend.multiply(in.matrix(0), in.matrix(1), in.matrix(2), Write::set);
+          backend.multiply({in.matrix(0), in.matrix(1), in.matrix(2)});
         });
     add("multiply bits", {bits(rows_, H), real(H, D), zeros(Kind::real, rows_, D)},
         [](Backend& backend, const Operands& in) {
-          backend.multiply(in.bits(0), in.matrix(1), in.matrix(2), Write::set);
+          backend.multiply({in.bits(0), in.matrix(1), in.matrix(2)});
         });
     add("multiply_transposed", {real(rows_, D), real(H, D), zeros(Kind::real, rows_, H)},
         [](Backend& backend, const Operands& in) {
-          backend.multiply_transposed(in.matrix(0), in.matrix(1), in.matrix(2), Write::set);
+          backend.multiply_transposed({in.matrix(0), in.matrix(1), in.matrix(2)});
         });
     add("accumulate_outer bits", {bits(rows_, H), real(rows_, D), zeros(Kind::real, H, D)},
         [rows = rows_](Backend& backend, const Operands& in) {
-          backend.accumulate_outer(in.bits(0), {nullptr, rows}, in.matrix(1), in.matrix(2));
+          backend.accumulate_outer({in.bits(0), {nullptr, rows}, in.matrix(1), in.matrix(2)});
         });
     const Array half = every_other(rows_);
     add("accumulate_outer bits, half the rows",
         {bits(rows_, H), half, real(half.rows, D), zeros(Kind::real, H, D)},
         [](Backend& backend, const Operands& in) {
           const RowSet rows{in.index(1), in.matrix(1).rows};
-          backend.accumulate_outer(in.bits(0), rows, in.matrix(2), in.matrix(3));
+          backend.accumulate_outer({in.bits(0), rows, in.matrix(2), in.matrix(3)});
         });
   }
 
@@ -151,13 +151,13 @@ class Cases {
       add(shared ? "sample_hidden, shared a" : "sample_hidden",
           {real(shared ? N : rows_, H), real(1, H), zeros(Kind::bits, rows_, H)},
           [tile = tile_](Backend& backend, const Operands& in) {
-            backend.sample_hidden({.seed = 7, .site = 1}, tile, in.matrix(0), in.floats(1),
-                                  in.bits(2));
+            backend.sample_hidden(
+                {{.seed = 7, .site = 1}, tile, in.matrix(0), in.floats(1), in.bits(2)});
           });
     }
     add("activate", {real(N, H), real(1, H), real(rows_, H)},
         [tile = tile_](Backend& backend, const Operands& in) {
-          backend.activate(tile, in.matrix(0), in.floats(1), in.matrix(2));
+          backend.activate({tile, in.matrix(0), in.floats(1), in.matrix(2)});
         });
   }
 
@@ -168,21 +168,21 @@ class Cases {
       y = {Kind::real, N, 1, generate(N, [width = D](auto& random) { return random() % width; })};
     }
     const auto args = [output, tile = tile_](const Operands& in) {
-      return OutputArgs{output, tile, in.matrix(0), in.floats(1), in.matrix(2)};
+      return OutputOperands{output, tile, in.matrix(0), in.floats(1), in.matrix(2)};
     };
     const std::string suffix = fmt::format(", {}", to_string(output));
     const Array o = real(rows_, D), c = real(1, D);
     add("output_log_prob" + suffix, {o, c, y, zeros(Kind::real, rows_, 1)},
         [args](Backend& backend, const Operands& in) {
-          backend.output_log_prob(args(in), in.floats(3));
+          backend.output_log_prob({args(in), in.floats(3)});
         });
     add("output_grad" + suffix, {o, c, y, share(rows_, 1), zeros(Kind::real, rows_, D)},
         [args, rows = rows_](Backend& backend, const Operands& in) {
-          backend.output_grad(args(in), in.floats(3), {nullptr, rows}, in.matrix(4));
+          backend.output_grad({args(in), in.floats(3), {nullptr, rows}, in.matrix(4)});
         });
     add("accumulate_mean_output" + suffix, {o, c, y, zeros(Kind::real, N, D)},
         [args](Backend& backend, const Operands& in) {
-          backend.accumulate_mean_output(args(in), in.matrix(3));
+          backend.accumulate_mean_output({args(in), in.matrix(3)});
         });
   }
 
@@ -191,7 +191,14 @@ class Cases {
     add("particle_weights", {real(rows_, 1, 10), zeros(Kind::real, rows_ + 2 * N, 1)},
         [N, rows = rows_, tile = tile_](Backend& backend, const Operands& in) {
           float* w_bar = in.floats(1);  // then C_hat, then ess
-          backend.particle_weights(tile, in.floats(0), w_bar, w_bar + rows, w_bar + rows + N);
+          backend.particle_weights({tile, in.floats(0), w_bar, w_bar + rows, w_bar + rows + N});
+        });
+    add("particle_weights, omega = C_hat",
+        {real(rows_, 1, 10), zeros(Kind::real, rows_ + 2 * N, 1), zeros(Kind::real, rows_, 1)},
+        [N, rows = rows_, tile = tile_](Backend& backend, const Operands& in) {
+          float* w_bar = in.floats(1);
+          backend.particle_weights({tile, in.floats(0), w_bar, w_bar + rows, w_bar + rows + N,
+                                    OmegaRule::C_hat, in.floats(2)});
         });
     // The last row stays: only the rows that stay are compared, and a backend may leave others
     // behind them.
@@ -200,59 +207,79 @@ class Cases {
     add(
         "select_rows", {w_bar, zeros(Kind::index, rows_, 1)},
         [tile = tile_](Backend& backend, const Operands& in) {
-          backend.select_rows(tile, in.floats(0), 0.5f, in.index(1));
+          backend.select_rows({tile, in.floats(0), 0.5f, in.index(1)});
         },
         /*reads_back=*/true);
     add("accumulate_metrics", {real(N, 1), share(N, 1), zeros(Kind::sums, 2, 1)},
         [N](Backend& backend, const Operands& in) {
-          backend.accumulate_metrics(N, in.floats(0), in.floats(1), in.sums(2));
+          backend.accumulate_metrics({N, in.floats(0), in.floats(1), in.sums(2)});
         });
   }
 
-  // G2 leaves what arrives as it is: there is nothing to launch.
-  void hidden_grads(const EstimatorInfo& estimator) {
-    if (estimator.id == Estimator::G2) return;
+  // A weight of one leaves what arrives as it is: there is nothing to launch.
+  void path_grads() {
+    const auto [N, M, H, D] = s_;
+    const auto grad = [&](const char* name, std::int64_t a_rows, std::int64_t g_rows) {
+      add(name, {real(a_rows, H), real(1, H), real(g_rows, H)},
+          [g_rows, tile = tile_](Backend& backend, const Operands& in) {
+            backend.path_grad({PathRule::sigmoid_slope,
+                               tile,
+                               in.matrix(0),
+                               in.floats(1),
+                               {nullptr, g_rows},
+                               in.matrix(2)});
+          });
+    };
+    grad("path_grad", rows_, rows_);
+    grad("path_grad, shared a", N, N);
+    grad("path_grad, shared a, per particle", N, rows_);
+  }
+
+  void score_grads() {
     const auto [N, M, H, D] = s_;
     for (const bool shared : {true, false}) {
-      const std::int64_t height = shared ? N : rows_;
-      add(fmt::format("hidden_grad {}{}", estimator.name, shared ? ", shared a" : ""),
-          {real(height, H), real(1, H), bits(rows_, H), share(rows_, 1), real(N, 1), share(2, H),
-           real(height, H)},
-          [id = estimator.id, M = M, height, tile = tile_](Backend& backend, const Operands& in) {
-            backend.hidden_grad({.estimator = id,
-                                 .tile = tile,
-                                 .a = in.matrix(0),
-                                 .b = in.floats(1),
-                                 .s = in.bits(2),
-                                 .w_bar = in.floats(3),
-                                 .C_hat = in.floats(4),
-                                 .baseline = in.floats(5),
-                                 .c = 1 / float(M),
-                                 .rows = {nullptr, height},
-                                 .g = in.matrix(6)});
-          });
+      for (const bool beta : {true, false}) {
+        const std::int64_t height = shared ? N : rows_;
+        add(fmt::format("score_grad{}{}", shared ? ", shared a" : "", beta ? ", beta" : ""),
+            {real(height, H), real(1, H), bits(rows_, H), share(rows_, 1), share(1, H),
+             real(height, H)},
+            [beta, height, tile = tile_](Backend& backend, const Operands& in) {
+              backend.score_grad({tile,
+                                  in.matrix(0),
+                                  in.floats(1),
+                                  in.bits(2),
+                                  in.floats(3),
+                                  beta ? in.floats(4) : nullptr,
+                                  {nullptr, height},
+                                  in.matrix(5)});
+            });
+      }
     }
+    add("make_beta", {share(2, H), zeros(Kind::real, 1, H)},
+        [width = H](Backend& backend, const Operands& in) {
+          backend.make_beta({in.floats(0), width, in.floats(1)});
+        });
   }
 
   void backward() {
     const auto [N, M, H, D] = s_;
     add("deterministic_grad", {share(rows_, H), real(rows_, H)},
         [rows = rows_](Backend& backend, const Operands& in) {
-          backend.deterministic_grad(in.matrix(0), {nullptr, rows}, in.matrix(1));
+          backend.deterministic_grad({in.matrix(0), {nullptr, rows}, in.matrix(1)});
         });
     add("sum_particles", {real(rows_, H), zeros(Kind::real, N, H)},
         [rows = rows_, tile = tile_](Backend& backend, const Operands& in) {
-          backend.sum_particles(tile, {nullptr, rows}, in.matrix(0), in.matrix(1));
+          backend.sum_particles({tile, {nullptr, rows}, in.matrix(0), in.matrix(1)});
         });
     add("accumulate_column_sums", {real(rows_, D), zeros(Kind::real, 1, D)},
         [](Backend& backend, const Operands& in) {
-          backend.accumulate_column_sums(in.matrix(0), in.floats(1));
+          backend.accumulate_column_sums({in.matrix(0), in.floats(1)});
         });
     add("accumulate_baseline",
         {real(rows_, H), real(1, H), bits(rows_, H), real(N, 1), zeros(Kind::real, 2, H)},
         [tile = tile_](Backend& backend, const Operands& in) {
-          backend.accumulate_baseline(tile, in.matrix(0), in.floats(1), in.bits(2), in.floats(3),
-                                      in.floats(4));
+          backend.accumulate_baseline(
+              {tile, in.matrix(0), in.floats(1), in.bits(2), in.floats(3), in.floats(4)});
         });
   }
 

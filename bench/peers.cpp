@@ -15,6 +15,7 @@
 #include "host/base/error.hpp"
 #include "host/devices/registry.hpp"
 #include "host/formats/npy.hpp"
+#include "host/train/betas.hpp"
 #include "host/train/pass.hpp"
 #include "host/train/staged_data.hpp"
 
@@ -55,12 +56,12 @@ void write_case(const Workload& w, const fs::path& folder) {
   const std::int64_t tile_size = w.evaluation ? 10 : N;
   const Model model(*backend, w.spec, w.params, w.data.x_mean);
   const StagedData data(*backend, examples, tile_size);
-  Pass pass(*backend, w.spec,
-            {.estimator = w.options.estimator,
-             .c = float(w.options.c_or_default(M)),
-             .drop_below = float(w.options.drop_below_or_default(M)),
-             .backward = !w.evaluation},
-            tile_size, M);
+  const PassOptions options{.estimator = row_of(w.options.estimator),
+                            .c = float(w.options.c_or_default(M)),
+                            .drop_below = float(w.options.drop_below_or_default(M)),
+                            .backward = !w.evaluation};
+  Pass pass(*backend, w.spec, options, tile_size, M);
+  const Betas betas(*backend, w.spec, options);
   backend->set_clock({});
   std::vector<float> part(PartLayout(w.spec, w.options.estimator).size());
   std::vector<float> x, y, C_hat(N), ess(N);
@@ -71,7 +72,8 @@ void write_case(const Workload& w, const fs::path& folder) {
     pass.forward(tile, model.params());
     pass.log_prob(model.params());
     pass.weigh(C_hat.data() + first, ess.data() + first);
-    if (!w.evaluation) pass.backward(model.params(), nullptr, C_hat.data() + first, part.data());
+    if (!w.evaluation)
+      pass.backward(model.params(), betas.data(), C_hat.data() + first, part.data());
     std::ranges::copy(copy_of(pass.x(tile.N)), std::back_inserter(x));
     std::ranges::copy(copy_of(pass.y(tile.N)), std::back_inserter(y));
     for (std::int64_t l = 0; l < w.spec.depth(); ++l) {
@@ -89,7 +91,7 @@ void write_case(const Workload& w, const fs::path& folder) {
   if (!w.evaluation) save_slots(folder, "gradient", w.spec, part.data(), 1 / float(N));
   std::ofstream(folder / "case.json")
       << nlohmann::json{{"output", to_string(w.spec.output)},
-                        {"estimator", info(w.options.estimator).name},
+                        {"estimator", row_of(w.options.estimator).name},
                         {"particles", M},
                         {"evaluation", w.evaluation},
                         {"depth", w.spec.depth()}};

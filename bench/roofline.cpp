@@ -28,7 +28,7 @@ NetworkSpec spec_of(const Options& options) {
 }
 
 Estimator estimator_of(const std::string& name) {
-  for (const EstimatorInfo& estimator : kEstimators)
+  for (const EstimatorRow& estimator : kEstimators)
     if (estimator.name == name) return estimator.id;
   throw ConfigError(fmt::format("estimator '{}' is not known: use G1 to G5", name));
 }
@@ -60,7 +60,7 @@ void print_choices(const NetworkSpec& spec, const TrainOptions& train, double fe
   for (const Gpu& gpu : kGpus) fmt::print(" {:>11}", gpu.name);
   for (const double keep : {1.0, fewer}) {
     for (const char* math : {"fp32", "tf32", "bf16x3"}) {
-      const auto launches = launches_of_step(spec, train, parse_math(math), keep);
+      const auto launches = launches_of_step(spec, train, parse_math_mode(math), keep);
       fmt::print("\n{:<46}", fmt::format("{:<8} {:g} % of the particles kept", math, 100 * keep));
       for (const Gpu& gpu : kGpus)
         fmt::print(" {:>11.2f}", seconds(launches, gpu) / seconds(plain, gpu));
@@ -75,7 +75,7 @@ void run(const Options& options) {
                            .particles = options.particles,
                            .batch = options.batch};
   const std::vector<Launch> launches =
-      launches_of_step(spec, train, parse_math(options.math), options.keep);
+      launches_of_step(spec, train, parse_math_mode(options.math), options.keep);
   fmt::print("predicted, not measured: times are what the peak rates of the data sheets allow\n");
   fmt::print("{}, batch {}, M {}, {}, {} products", to_string(spec), options.batch,
              options.particles, options.estimator, options.math);

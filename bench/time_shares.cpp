@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "bench/op_times.hpp"
 #include "bench/program.hpp"
-#include "bench/timed_backend.hpp"
 #include "bench/workloads.hpp"
 #include "host/devices/registry.hpp"
 #include "host/train/evaluate.hpp"
@@ -31,20 +31,22 @@ double total(const Times& times) {
 
 Step fastest_step(const Workload& w, int repetitions) {
   const auto backend = make_backend({.device = "cpu", .threads = 1});
-  TimedBackend timed(*backend);
-  Trainer trainer(timed, w.spec, timed_options(w), w.data);
+  OpTimes times;
+  Trainer trainer(*backend, w.spec, timed_options(w), w.data);
   trainer.set_params(w.params);
   Step best;
   for (int i = -1; i < repetitions; ++i) {  // the first warms up
-    timed.clear();
+    times.clear();
+    backend->set_observer(&times);
     if (w.evaluation) {
       evaluate(trainer.model(), evaluated_examples(w), {.particles = 100});
     } else {
       trainer.train_step();
     }
+    backend->set_observer(nullptr);
     if (i < 0) continue;
-    if (best.ms.empty() || total(timed.milliseconds()) < total(best.ms))
-      best = {timed.milliseconds(), timed.live_share()};
+    if (best.ms.empty() || total(times.milliseconds()) < total(best.ms))
+      best = {times.milliseconds(), times.live_share()};
   }
   return best;
 }

@@ -92,7 +92,7 @@ Workload describe(int number) {
   w.title = number == 6
                 ? fmt::format("C_hat_100 of {}, {} examples", to_string(w.spec), w.evaluated)
                 : fmt::format("{}, M {}, batch {}, {}", to_string(w.spec), w.options.particles,
-                              w.options.batch, info(w.options.estimator).name);
+                              w.options.batch, row_of(w.options.estimator).name);
   return w;
 }
 
@@ -100,7 +100,7 @@ Workload describe(int number) {
 std::string recipe(const Workload& w) {
   return fmt::format("{}, M {}, batch {}, {}, {} examples of {}, {} epochs, rate {}",
                      to_string(w.spec), w.options.particles, w.options.batch,
-                     info(w.options.estimator).name, w.data.train.count, w.data_note,
+                     row_of(w.options.estimator).name, w.data.train.count, w.data_note,
                      w.options.epochs, w.options.learning_rate);
 }
 

@@ -23,10 +23,12 @@ install(FILES host/sfnn.hpp DESTINATION ${header_dir})
 foreach(header IN ITEMS
     host/backend/backend host/backend/device_info host/devices/registry host/base/error host/base/function_ref host/base/names
     host/data/bytes host/data/dataset host/run/checkpoint host/run/config host/formats/safetensors
-    host/model/estimator host/model/model host/model/network
-    host/train/batch_gradient host/train/batches host/train/evaluate host/train/optimizer host/train/pass host/train/schedule host/train/staged_data
+    host/model/model host/model/network
+    host/train/batch_gradient host/train/batches host/train/betas host/train/evaluate host/train/optimizer
+    host/train/pass host/train/schedule host/train/staged_data
     host/train/train_options host/train/train_plan host/train/train_state host/train/trainer
-    kernels/activations kernels/args kernels/hd kernels/hidden_grad kernels/output kernels/philox
+    kernels/activations kernels/args kernels/backward_args kernels/data_args kernels/estimators kernels/forward_args
+    kernels/hd kernels/output kernels/philox kernels/product_args kernels/tile kernels/update_args
     kernels/views)
   cmake_path(GET header PARENT_PATH folder)
   install(FILES ${header}.hpp DESTINATION ${header_dir}/${folder})

@@ -21,24 +21,6 @@ ConstMatrix as_floats(ConstBits bits) {
 
 }  // namespace
 
-MathMode parse_math_mode(std::string_view text) {
-  for (MathMode mode : {MathMode::fp32, MathMode::tf32, MathMode::bf16x3})
-    if (to_string(mode) == text) return mode;
-  throw ConfigError(fmt::format("math '{}' is not known: use fp32, tf32 or bf16x3", text));
-}
-
-std::string_view to_string(MathMode mode) {
-  switch (mode) {
-    case MathMode::fp32:
-      return "fp32";
-    case MathMode::tf32:
-      return "tf32";
-    case MathMode::bf16x3:
-      return "bf16x3";
-  }
-  return "";
-}
-
 Blas::Blas(MathMode math, const Queue& queue, int& scratch_moves)
     : math_(math),
       queue_(queue),
@@ -87,29 +69,24 @@ void Blas::split(const Product& p, ConstBits A, ConstMatrix B) {
 }
 
 void Blas::multiply(ConstMatrix A, ConstMatrix B, Matrix out, Write write) {
-  require_fit(A.rows == out.rows && A.cols == B.rows && B.cols == out.cols, "A B");
   single({CUBLAS_OP_N, CUBLAS_OP_N, A.cols, out, write}, A, B);
 }
 
 void Blas::multiply(ConstBits A, ConstMatrix B, Matrix out, Write write) {
   if (unit_type() == UnitType::f32) return multiply(as_floats(A), B, out, write);
-  require_fit(A.rows == out.rows && A.cols == B.rows && B.cols == out.cols, "A B");
   split({CUBLAS_OP_N, CUBLAS_OP_N, A.cols, out, write}, A, B);
 }
 
 void Blas::multiply_transposed(ConstMatrix A, ConstMatrix B, Matrix out, Write write) {
-  require_fit(A.rows == out.rows && A.cols == B.cols && B.rows == out.cols, "A B^T");
   single({CUBLAS_OP_N, CUBLAS_OP_T, A.cols, out, write}, A, B);
 }
 
 void Blas::accumulate_outer(ConstMatrix A, ConstMatrix B, Matrix out) {
-  require_fit(A.rows == B.rows && A.cols == out.rows && B.cols == out.cols, "A^T B");
   single({CUBLAS_OP_T, CUBLAS_OP_N, A.rows, out, Write::add}, A, B);
 }
 
 void Blas::accumulate_outer(ConstBits A, ConstMatrix B, Matrix out) {
   if (unit_type() == UnitType::f32) return accumulate_outer(as_floats(A), B, out);
-  require_fit(A.rows == B.rows && A.cols == out.rows && B.cols == out.cols, "A^T B");
   split({CUBLAS_OP_T, CUBLAS_OP_N, A.rows, out, Write::add}, A, B);
 }
 

@@ -1,23 +1,14 @@
-// Products on the device in row-major terms, in the arithmetic that was asked for.
+// Products on the device in row-major terms, in the arithmetic that was asked for. Shapes are the
+// caller's to check.
 #pragma once
-
-#include <string_view>
 
 #include "cuda/device_buffer.hpp"
 #include "cuda/handles.hpp"
 #include "host/backend/backend.hpp"
+#include "host/backend/math_mode.hpp"
 #include "kernels/launch.hpp"
 
 namespace sfnn {
-
-// fp32    single precision throughout.
-// tf32    operands rounded to 10 bits of significand on their way into the tensor cores.
-// bf16x3  where one operand is bits, the other is split into three bf16 parts, which loses nothing:
-//         three tensor-core products of fp32 grade. Products of two real operands stay fp32.
-enum class MathMode { fp32, tf32, bf16x3 };
-
-MathMode parse_math_mode(std::string_view);  // throws ConfigError
-std::string_view to_string(MathMode);
 
 class Blas {
  public:

@@ -11,6 +11,7 @@
 #include "cuda/row_feed.hpp"
 #include "cuda/step_graph.hpp"
 #include "kernels/column_splits.hpp"
+#include "kernels/grid.hpp"
 
 namespace sfnn {
 namespace {
@@ -126,7 +127,7 @@ std::size_t CudaBackend::bits_bytes(std::int64_t rows, std::int64_t cols) const 
   return std::size_t(rows) * cols * unit_bytes();
 }
 
-void CudaBackend::upload_bits(std::span<const std::uint8_t> from, Bits to) {
+void CudaBackend::do_upload_bits(std::span<const std::uint8_t> from, Bits to) {
   const auto as = [&](auto unit) {
     std::vector<decltype(unit)> units(from.size());
     for (std::size_t e = 0; e < from.size(); ++e) store_unit(units[e], from[e] != 0);
@@ -135,7 +136,7 @@ void CudaBackend::upload_bits(std::span<const std::uint8_t> from, Bits to) {
   unit_type() == UnitType::f32 ? as(float{}) : as(Bf16{});
 }
 
-void CudaBackend::download_bits(ConstBits from, std::span<std::uint8_t> to) {
+void CudaBackend::do_download_bits(ConstBits from, std::span<std::uint8_t> to) {
   const auto as = [&](auto unit) {
     std::vector<decltype(unit)> units(to.size());
     download(from.data, std::as_writable_bytes(std::span(units)));
@@ -144,8 +145,8 @@ void CudaBackend::download_bits(ConstBits from, std::span<std::uint8_t> to) {
   unit_type() == UnitType::f32 ? as(float{}) : as(Bf16{});
 }
 
-void CudaBackend::fill_zero(std::byte* data, std::size_t bytes) {
-  if (bytes) SFNN_CUDA_CHECK(cudaMemsetAsync(data, 0, bytes, queue_.stream));
+void CudaBackend::do_fill_zero(const FillZeroArgs& p) {
+  if (p.bytes) SFNN_CUDA_CHECK(cudaMemsetAsync(p.data, 0, p.bytes, queue_.stream));
 }
 
 void CudaBackend::synchronize() { SFNN_CUDA_CHECK(cudaStreamSynchronize(queue_.stream)); }
@@ -161,8 +162,7 @@ Tiling CudaBackend::choose_tiling(const StepShape& shape) const {
   const double room = 0.9 * double(free_memory()) - double(shape.other_bytes) -
                       3.0 * sizeof(float) * double(shape.parameters);
   const double fits = room / std::max(1.0, bytes_per_example);
-  constexpr double kRowsEnough = 1 << 17;  // products of more rows run no faster
-  const double enough = kRowsEnough / double(shape.M);
+  const double enough = double(kRowsEnough) / double(shape.M);
   const double wanted = std::clamp(enough, 1.0, std::max(1.0, double(shape.batch)));
   return {.tile = std::int64_t(std::clamp(fits, 1.0, wanted)),
           .parts = 1,
@@ -192,26 +192,23 @@ void CudaBackend::profiler(bool on) {
 
 // --- data
 
-void CudaBackend::gather(const GatherArgs& p) { SFNN_LAUNCH(launch_gather(p, clock(), queue_)); }
+void CudaBackend::do_gather(const GatherArgs& p) { SFNN_LAUNCH(launch_gather(p, clock(), queue_)); }
 
-void CudaBackend::shuffle(const DrawKey& key, std::int64_t count, std::int32_t* order) {
-  if (count == 0) return;
-  sfnn::shuffle(key, count, shuffle_keys_.get<std::uint64_t>(std::size_t(count)), order,
+void CudaBackend::do_shuffle(const ShuffleArgs& p) {
+  if (p.count == 0) return;
+  sfnn::shuffle(p.key, p.count, shuffle_keys_.get<std::uint64_t>(std::size_t(p.count)), p.order,
                 temporaries_, queue_.stream);
 }
 
 // --- products
 
-void CudaBackend::multiply(ConstMatrix z, ConstMatrix W, Matrix out, Write write) {
-  blas_.multiply(z, W, out, write);
+void CudaBackend::do_multiply(const MultiplyArgs& p) {
+  p.z.is_bits ? blas_.multiply(p.z.bits(), p.W, p.out, p.write)
+              : blas_.multiply(p.z.reals(), p.W, p.out, p.write);
 }
 
-void CudaBackend::multiply(ConstBits z, ConstMatrix W, Matrix out, Write write) {
-  blas_.multiply(z, W, out, write);
-}
-
-void CudaBackend::multiply_transposed(ConstMatrix g, ConstMatrix W, Matrix out, Write write) {
-  blas_.multiply_transposed(g, W, out, write);
+void CudaBackend::do_multiply_transposed(const MultiplyTransposedArgs& p) {
+  blas_.multiply_transposed(p.g, p.W, p.out, p.write);
 }
 
 // The rows of the set, copied together. Room for all of them, so that the next step finds it too.
@@ -222,95 +219,96 @@ T* CudaBackend::gathered(const T* z, RowSet rows, std::int64_t height, std::int6
   return together;
 }
 
-void CudaBackend::accumulate_outer(ConstMatrix z, RowSet rows, ConstMatrix g, Matrix gW) {
-  if (!rows.all()) z = {gathered(z.data, rows, z.rows, z.cols), rows.count, z.cols};
-  blas_.accumulate_outer(z, g, gW);
+ConstMatrix CudaBackend::rows_of(ConstMatrix z, RowSet rows) {
+  if (rows.all()) return z;
+  return {gathered(z.data, rows, z.rows, z.cols), rows.count, z.cols};
 }
 
-void CudaBackend::accumulate_outer(ConstBits z, RowSet rows, ConstMatrix g, Matrix gW) {
-  if (!rows.all()) {
-    const auto as = [&](auto* units) {
-      return reinterpret_cast<const std::byte*>(gathered(units, rows, z.rows, z.cols));
-    };
-    z = {unit_type() == UnitType::f32 ? as(reinterpret_cast<const float*>(z.data))
-                                      : as(reinterpret_cast<const Bf16*>(z.data)),
-         rows.count, z.cols};
-  }
-  blas_.accumulate_outer(z, g, gW);
+ConstBits CudaBackend::rows_of(ConstBits z, RowSet rows) {
+  if (rows.all()) return z;
+  const auto as = [&](auto* units) {
+    return reinterpret_cast<const std::byte*>(gathered(units, rows, z.rows, z.cols));
+  };
+  return {unit_type() == UnitType::f32 ? as(reinterpret_cast<const float*>(z.data))
+                                       : as(reinterpret_cast<const Bf16*>(z.data)),
+          rows.count, z.cols};
+}
+
+void CudaBackend::do_accumulate_outer(const AccumulateOuterArgs& p) {
+  p.z.is_bits ? blas_.accumulate_outer(rows_of(p.z.bits(), p.rows), p.g, p.gW)
+              : blas_.accumulate_outer(rows_of(p.z.reals(), p.rows), p.g, p.gW);
 }
 
 // --- forward
 
-void CudaBackend::sample_hidden(const Draw& draw, const Tile& tile, ConstMatrix a, const float* b,
-                                Bits s) {
-  SFNN_LAUNCH(launch_sample_hidden({draw, tile, a, b, s}, unit_type(), clock(), queue_));
+void CudaBackend::do_sample_hidden(const SampleHiddenArgs& p) {
+  SFNN_LAUNCH(launch_sample_hidden(p, unit_type(), clock(), queue_));
 }
 
-void CudaBackend::activate(const Tile& tile, ConstMatrix shared, const float* b, Matrix d) {
-  SFNN_LAUNCH(launch_activate(tile, shared, b, d, queue_));
+void CudaBackend::do_activate(const ActivateArgs& p) { SFNN_LAUNCH(launch_activate(p, queue_)); }
+
+void CudaBackend::do_output_log_prob(const OutputLogProbArgs& p) {
+  SFNN_LAUNCH(launch_output_log_prob(p, queue_));
 }
 
-void CudaBackend::output_log_prob(const OutputArgs& p, float* log_w) {
-  SFNN_LAUNCH(launch_output_log_prob(p, log_w, queue_));
-}
-
-void CudaBackend::accumulate_mean_output(const OutputArgs& p, Matrix mean) {
-  SFNN_LAUNCH(launch_accumulate_mean_output(p, mean, queue_));
+void CudaBackend::do_accumulate_mean_output(const AccumulateMeanOutputArgs& p) {
+  SFNN_LAUNCH(launch_accumulate_mean_output(p, queue_));
 }
 
 // --- weigh
 
-void CudaBackend::particle_weights(const Tile& tile, const float* log_w, float* w_bar, float* C_hat,
-                                   float* ess) {
-  SFNN_LAUNCH(launch_particle_weights(tile, log_w, w_bar, C_hat, ess, queue_));
+void CudaBackend::do_particle_weights(const ParticleWeightsArgs& p) {
+  SFNN_LAUNCH(launch_particle_weights(p, queue_));
 }
 
-RowSet CudaBackend::select_rows(const Tile& tile, const float* w_bar, float threshold,
-                                std::int32_t* index) {
-  if (graph_ || tile.rows() == 0) return {nullptr, tile.rows()};
-  return {index,
-          sfnn::select_rows(w_bar, tile.rows(), threshold, index, temporaries_, queue_.stream)};
+RowSet CudaBackend::do_select_rows(const SelectRowsArgs& p) {
+  const std::int64_t rows = p.tile.rows();
+  if (graph_ || rows == 0) return {nullptr, rows};
+  return {p.index,
+          sfnn::select_rows(p.w_bar, rows, p.threshold, p.index, temporaries_, queue_.stream)};
 }
 
-void CudaBackend::accumulate_metrics(std::int64_t N, const float* C_hat, const float* ess,
-                                     double* sums) {
-  SFNN_LAUNCH(launch_accumulate_metrics(N, C_hat, ess, sums, queue_));
+void CudaBackend::do_accumulate_metrics(const AccumulateMetricsArgs& p) {
+  SFNN_LAUNCH(launch_accumulate_metrics(p, queue_));
 }
 
 // --- backward
 
-void CudaBackend::output_grad(const OutputArgs& p, const float* w_bar, RowSet rows, Matrix g_o) {
-  SFNN_LAUNCH(launch_output_grad(p, w_bar, rows, g_o, queue_));
+void CudaBackend::do_output_grad(const OutputGradArgs& p) {
+  SFNN_LAUNCH(launch_output_grad(p, queue_));
 }
 
-void CudaBackend::hidden_grad(const HiddenGradArgs& p) {
-  SFNN_LAUNCH(launch_hidden_grad(p, unit_type(), queue_));
+void CudaBackend::do_path_grad(const PathGradArgs& p) { SFNN_LAUNCH(launch_path_grad(p, queue_)); }
+
+void CudaBackend::do_score_grad(const ScoreGradArgs& p) {
+  SFNN_LAUNCH(launch_score_grad(p, unit_type(), queue_));
 }
 
-void CudaBackend::deterministic_grad(ConstMatrix d, RowSet rows, Matrix g) {
-  SFNN_LAUNCH(launch_deterministic_grad(d, rows, g, queue_));
+void CudaBackend::do_make_beta(const MakeBetaArgs& p) { SFNN_LAUNCH(launch_make_beta(p, queue_)); }
+
+void CudaBackend::do_deterministic_grad(const DeterministicGradArgs& p) {
+  SFNN_LAUNCH(launch_deterministic_grad(p, queue_));
 }
 
-void CudaBackend::sum_particles(const Tile& tile, RowSet rows, ConstMatrix g, Matrix out) {
-  SFNN_LAUNCH(launch_sum_particles(tile, rows, g, out, queue_));
+void CudaBackend::do_sum_particles(const SumParticlesArgs& p) {
+  SFNN_LAUNCH(launch_sum_particles(p, queue_));
 }
 
-void CudaBackend::accumulate_column_sums(ConstMatrix g, float* gb) {
-  float* scratch = column_sums_.get<float>(std::size_t(kMaxColumnSplits * g.cols));
-  SFNN_LAUNCH(launch_column_sums(g, gb, scratch, queue_));
+void CudaBackend::do_accumulate_column_sums(const AccumulateColumnSumsArgs& p) {
+  float* scratch = column_sums_.get<float>(std::size_t(kMaxColumnSplits * p.g.cols));
+  SFNN_LAUNCH(launch_column_sums(p, scratch, queue_));
 }
 
-void CudaBackend::accumulate_baseline(const Tile& tile, ConstMatrix a, const float* b, ConstBits s,
-                                      const float* C_hat, float* sums) {
-  float* scratch = column_sums_.get<float>(std::size_t(kMaxColumnSplits * 2 * s.cols));
-  SFNN_LAUNCH(launch_baseline_sums(tile, a, b, s, unit_type(), C_hat, sums, scratch, queue_));
+void CudaBackend::do_accumulate_baseline(const AccumulateBaselineArgs& p) {
+  float* scratch = column_sums_.get<float>(std::size_t(kMaxColumnSplits * 2 * p.s.cols));
+  SFNN_LAUNCH(launch_baseline_sums(p, unit_type(), scratch, queue_));
 }
 
 // --- update
 
-void CudaBackend::update(const UpdateArgs& p) { SFNN_LAUNCH(launch_update(p, clock(), queue_)); }
+void CudaBackend::do_update(const UpdateArgs& p) { SFNN_LAUNCH(launch_update(p, clock(), queue_)); }
 
-void CudaBackend::update_baseline(const BaselineUpdateArgs& p) {
+void CudaBackend::do_update_baseline(const BaselineUpdateArgs& p) {
   SFNN_LAUNCH(launch_update_baseline(p, clock(), queue_));
 }
 

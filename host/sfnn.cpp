@@ -4,22 +4,10 @@
 
 #include <cmath>
 
+#include "host/data/targets.hpp"
+
 namespace sfnn {
 namespace {
-
-// Throws DataError where y is nothing that the output can have given.
-void check_target(const DataShape& shape, float y, std::size_t index) {
-  const bool fits = shape.output == Output::softmax
-                        ? y >= 0 && y < float(shape.D_out) && y == std::floor(y)
-                    : shape.output == Output::bernoulli ? y >= 0 && y <= 1
-                                                        : std::isfinite(y);
-  if (fits) return;
-  throw DataError(fmt::format("target number {} is {}, and {} is needed", index, y,
-                              shape.output == Output::softmax
-                                  ? fmt::format("a class from 0 to {}", shape.D_out - 1)
-                              : shape.output == Output::bernoulli ? "a number in 0 .. 1"
-                                                                  : "a finite number"));
-}
 
 Examples copy(const DataShape& shape, const ExampleSpans& spans) {
   const std::int64_t y_cols = target_width(shape.output, shape.D_out);
@@ -34,7 +22,11 @@ Examples copy(const DataShape& shape, const ExampleSpans& spans) {
     if (!std::isfinite(spans.x[i]))
       throw DataError(fmt::format("input number {} is not finite", i));
   }
-  for (std::size_t i = 0; i < spans.y.size(); ++i) check_target(shape, spans.y[i], i);
+  for (std::size_t i = 0; i < spans.y.size(); ++i) {
+    if (is_target(shape.output, shape.D_out, spans.y[i])) continue;
+    throw DataError(fmt::format("target number {} is {}, and {} is needed", i, spans.y[i],
+                                wanted_target(shape.output, shape.D_out)));
+  }
   return {count,
           {std::vector<float>(spans.x.begin(), spans.x.end()), shape.D_in, 1},
           {std::vector<float>(spans.y.begin(), spans.y.end()), y_cols, 1}};

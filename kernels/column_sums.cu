@@ -23,28 +23,26 @@ ColumnOutput first_output(std::int64_t splits, float* result, float* scratch) {
 
 }  // namespace
 
-cudaError_t launch_column_sums(ConstMatrix g, float* gb, float* scratch, const Queue& q) {
-  if (g.size() == 0) return cudaSuccess;
-  const std::int64_t splits = column_splits(g.rows);
-  column_sums_kernel<<<column_grid(g.cols, splits), kColumnThreads, 0, q.stream>>>(
-      g, first_output(splits, gb, scratch));
-  return add_splits(scratch, splits, g.cols, gb, q);
+cudaError_t launch_column_sums(const AccumulateColumnSumsArgs& p, float* scratch, const Queue& q) {
+  if (p.g.size() == 0) return cudaSuccess;
+  const std::int64_t splits = column_splits(p.g.rows);
+  column_sums_kernel<<<column_grid(p.g.cols, splits), kColumnThreads, 0, q.stream>>>(
+      p.g, first_output(splits, p.gb, scratch));
+  return add_splits(scratch, splits, p.g.cols, p.gb, q);
 }
 
-cudaError_t launch_baseline_sums(const Tile& tile, ConstMatrix a, const float* b, ConstBits s,
-                                 UnitType type, const float* C_hat, float* sums, float* scratch,
+cudaError_t launch_baseline_sums(const AccumulateBaselineArgs& p, UnitType type, float* scratch,
                                  const Queue& q) {
-  if (tile.rows() * s.cols == 0) return cudaSuccess;
-  const std::int64_t splits = column_splits(tile.rows());
-  const dim3 grid = column_grid(s.cols, splits);
-  const BaselineSumsArgs p{tile, a, b, s, C_hat};
-  const ColumnOutput out = first_output(splits, sums, scratch);
+  if (p.tile.rows() * p.s.cols == 0) return cudaSuccess;
+  const std::int64_t splits = column_splits(p.tile.rows());
+  const dim3 grid = column_grid(p.s.cols, splits);
+  const ColumnOutput out = first_output(splits, p.sums, scratch);
   if (type == UnitType::f32) {
     baseline_sums_kernel<float><<<grid, kColumnThreads, 0, q.stream>>>(p, out);
   } else {
     baseline_sums_kernel<Bf16><<<grid, kColumnThreads, 0, q.stream>>>(p, out);
   }
-  return add_splits(scratch, splits, 2 * s.cols, sums, q);
+  return add_splits(scratch, splits, 2 * p.s.cols, p.sums, q);
 }
 
 }  // namespace sfnn

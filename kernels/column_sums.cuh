@@ -60,18 +60,11 @@ __global__ void __launch_bounds__(kColumnThreads, kColumnMinBlocks)
   if (warp_of_thread() == 0 && i < g.cols) write(out, blockIdx.y * g.cols + i, sum);
 }
 
-struct BaselineSumsArgs {
-  Tile tile;
-  ConstMatrix a;       // [N or N*M, n_s]
-  const float* b;      // [n_s]
-  ConstBits s;         // [N*M, n_s]
-  const float* C_hat;  // [N]
-};
-
-// out [2, n_s] = sums over all rows of score^2 and of score^2 C_hat. Grid as above.
+// out [2, n_s] = sums over all rows of score^2 and of score^2 C_hat: of a run of rows, so that
+// p.sums is not read. Grid as above.
 template <class Unit>
 __global__ void __launch_bounds__(kColumnThreads, kColumnMinBlocks)
-    baseline_sums_kernel(const BaselineSumsArgs p, const ColumnOutput out) {
+    baseline_sums_kernel(const AccumulateBaselineArgs p, const ColumnOutput out) {
   const Unit* h = reinterpret_cast<const Unit*>(p.s.data);
   const std::int64_t H = p.s.cols;
   const RowRun run = rows_of_block(p.tile.rows());

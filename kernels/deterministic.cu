@@ -3,16 +3,17 @@
 
 namespace sfnn {
 
-cudaError_t launch_activate(const Tile& tile, ConstMatrix shared, const float* b, Matrix d,
-                            const Queue& q) {
-  if (d.size() == 0) return cudaSuccess;
-  activate_kernel<<<grid_of_warps(d.rows, q), kThreads, 0, q.stream>>>(tile, shared, b, d);
+cudaError_t launch_activate(const ActivateArgs& p, const Queue& q) {
+  if (p.d.size() == 0) return cudaSuccess;
+  activate_kernel<<<grid_of_warps(p.d.rows, q), kThreads, 0, q.stream>>>(p.tile, p.shared, p.b,
+                                                                         p.d);
   return cudaGetLastError();
 }
 
-cudaError_t launch_deterministic_grad(ConstMatrix d, RowSet rows, Matrix g, const Queue& q) {
-  if (g.size() == 0) return cudaSuccess;
-  deterministic_grad_kernel<<<grid_of_warps(g.rows, q), kThreads, 0, q.stream>>>(d, rows, g);
+cudaError_t launch_deterministic_grad(const DeterministicGradArgs& p, const Queue& q) {
+  if (p.g.size() == 0) return cudaSuccess;
+  deterministic_grad_kernel<<<grid_of_warps(p.g.rows, q), kThreads, 0, q.stream>>>(p.d, p.rows,
+                                                                                   p.g);
   return cudaGetLastError();
 }
 

@@ -2,22 +2,21 @@
 // noise added.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 #include "kernels/args.hpp"
+#include "kernels/box_muller.hpp"
 #include "kernels/hd.hpp"
 #include "kernels/philox.hpp"
 
 namespace sfnn {
 
-// Box-Muller on the words of units 2k and 2k + 1: the pair of normals that these two units get.
+// Units 2k and 2k + 1 get the pair of normals that their two words make.
 SFNN_HD float normal_at(const DrawKey& key, std::uint32_t example, std::int64_t unit,
                         std::uint32_t particle = 0) {
   const PhiloxWords words = draw_words(key, example, particle, std::uint32_t(unit >> 2));
-  const float radius = std::sqrt(-2.0f * std::log(uniform_from_word(words.v[unit & 2])));
-  const float angle = 6.28318531f * uniform_from_word(words.v[(unit & 2) + 1]);
-  return radius * ((unit & 1) ? std::sin(angle) : std::cos(angle));
+  return box_muller(uniform_from_word(words.v[unit & 2]),
+                    uniform_from_word(words.v[(unit & 2) + 1]), (unit & 1) != 0);
 }
 
 // Value i of the tile's example n, which is example `row` of the whole data set.

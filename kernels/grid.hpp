@@ -20,6 +20,9 @@ constexpr int kMinBlocks = kResidentThreads / kThreads;
 // Kernels stride over their grid, so more blocks than these only cost their start.
 constexpr std::int64_t kBlocksPerMultiprocessor = 16;
 
+// Products of more rows run no faster: a step is cut into tiles of as many.
+constexpr std::int64_t kRowsEnough = 1 << 17;
+
 // Enough blocks for `items`, `per_block` of them each, but no more than keep the device busy.
 // At least one: a grid of zero blocks is an error. Callers skip the launch where there is no work.
 inline unsigned grid_for(std::int64_t items, std::int64_t per_block, int multiprocessors) {

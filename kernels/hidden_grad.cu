@@ -5,7 +5,7 @@ namespace sfnn {
 namespace {
 
 template <class Unit>
-void launch_score_grad(const HiddenGradArgs& p, const Queue& q) {
+void launch_score_grad(const ScoreGradArgs& p, const Queue& q) {
   if (p.a.rows == p.tile.N) {
     const std::int64_t items = p.tile.N * column_groups(p.g.cols);
     summed_score_grad_kernel<Unit><<<grid_of_warps(items, q), kThreads, 0, q.stream>>>(p);
@@ -16,16 +16,31 @@ void launch_score_grad(const HiddenGradArgs& p, const Queue& q) {
 
 }  // namespace
 
-cudaError_t launch_hidden_grad(const HiddenGradArgs& p, UnitType type, const Queue& q) {
+cudaError_t launch_path_grad(const PathGradArgs& p, const Queue& q) {
   if (p.g.size() == 0) return cudaSuccess;
-  if (p.estimator == Estimator::G2) return cudaSuccess;  // Eq. (19): g_a is G(h) as it stands
-  if (p.estimator == Estimator::G3) {
-    path_grad_kernel<<<grid_of_warps(p.g.rows, q), kThreads, 0, q.stream>>>(p);
-  } else if (type == UnitType::f32) {
+  switch (p.rule) {
+    case PathRule::one:
+      return cudaSuccess;  // g_a is G(h) as it stands
+    case PathRule::sigmoid_slope:
+      path_grad_kernel<<<grid_of_warps(p.g.rows, q), kThreads, 0, q.stream>>>(p);
+      return cudaGetLastError();
+  }
+  return cudaErrorInvalidValue;
+}
+
+cudaError_t launch_score_grad(const ScoreGradArgs& p, UnitType type, const Queue& q) {
+  if (p.g.size() == 0) return cudaSuccess;
+  if (type == UnitType::f32) {
     launch_score_grad<float>(p, q);
   } else {
     launch_score_grad<Bf16>(p, q);
   }
+  return cudaGetLastError();
+}
+
+cudaError_t launch_make_beta(const MakeBetaArgs& p, const Queue& q) {
+  if (p.n_s == 0) return cudaSuccess;
+  make_beta_kernel<<<grid_of_threads(p.n_s, q), kThreads, 0, q.stream>>>(p);
   return cudaGetLastError();
 }
 

@@ -1,5 +1,5 @@
-// Eq. (17) (19) (22) (30) (32): g_a of a layer's stochastic units, for all five estimators.
-// See HiddenGradArgs for shapes, kernels/hidden_grad.hpp for the arithmetic.
+// g_a of a layer's stochastic units: see PathGradArgs and ScoreGradArgs for shapes,
+// kernels/hidden_grad.hpp for the arithmetic.
 #pragma once
 
 #include "kernels/activations.hpp"
@@ -11,31 +11,29 @@
 
 namespace sfnn {
 
-// Path estimators, in place: g *= path_weight(sigma(a + b)). A warp a row of g.
-__global__ void __launch_bounds__(kThreads, kMinBlocks) path_grad_kernel(const HiddenGradArgs p) {
-  const bool summed = p.a.rows == p.tile.N;
+// In place: g *= e(sigma(a + b)). One warp per row of g.
+__global__ void __launch_bounds__(kThreads, kMinBlocks) path_grad_kernel(const PathGradArgs p) {
+  const bool by_example = p.by_example();
   for (std::int64_t k = first_row(); k < p.g.rows; k += row_stride()) {
-    const float* a = p.a.row(summed ? k : p.rows.source(k));
+    const float* a = p.a.row(by_example ? k : p.tile.row_in(p.a.rows, p.rows.source(k)));
     float* g = p.g.row(k);
     for (std::int64_t i = lane_of_thread(); i < p.g.cols; i += kWarp)
-      g[i] *= path_weight(p.estimator, sigmoid(a[i] + p.b[i]));
+      g[i] *= path_weight(p.rule, sigmoid(a[i] + p.b[i]));
   }
 }
 
-__device__ inline float beta_of_unit(const HiddenGradArgs& p, std::int64_t i) {
-  const float L_bar =
-      p.estimator == Estimator::G1 ? baseline_at(p.baseline[i], p.baseline[p.a.cols + i]) : 0.0f;
-  return score_beta(p.estimator, L_bar, p.c);
+__device__ inline float beta_of_unit(const ScoreGradArgs& p, std::int64_t i) {
+  return p.beta ? p.beta[i] : 0.0f;
 }
 
-// Score estimators, a row a particle: g = (omega - beta) (h - p). A warp a row of g.
+// One row per particle: g = (omega - beta) (h - p). One warp per row of g.
 template <class Unit>
-__global__ void __launch_bounds__(kThreads, kMinBlocks) score_grad_kernel(const HiddenGradArgs p) {
+__global__ void __launch_bounds__(kThreads, kMinBlocks) score_grad_kernel(const ScoreGradArgs p) {
   const Unit* h = reinterpret_cast<const Unit*>(p.s.data);
   const std::int64_t H = p.a.cols;
   for (std::int64_t k = first_row(); k < p.g.rows; k += row_stride()) {
     const std::int64_t r = p.rows.source(k);
-    const float omega = score_omega(p.estimator, p.w_bar[r], p.C_hat[r / p.tile.M]);
+    const float omega = p.omega[r];
     for (std::int64_t i = lane_of_thread(); i < H; i += kWarp) {
       const float score = load_unit(h[r * H + i]) - sigmoid(p.a.row(r)[i] + p.b[i]);
       p.g.row(k)[i] = (omega - beta_of_unit(p, i)) * score;
@@ -43,11 +41,11 @@ __global__ void __launch_bounds__(kThreads, kMinBlocks) score_grad_kernel(const 
   }
 }
 
-// Score estimators where the particles of an example share a: their sum, [N, n_s]. A warp a group
-// of columns of an example; h is read once.
+// If the particles of an example share a: their sum, [N, n_s]. One warp per group of columns of an
+// example; h is read once.
 template <class Unit>
 __global__ void __launch_bounds__(kThreads, kMinBlocks)
-    summed_score_grad_kernel(const HiddenGradArgs p) {
+    summed_score_grad_kernel(const ScoreGradArgs p) {
   const Unit* h = reinterpret_cast<const Unit*>(p.s.data);
   const std::int64_t H = p.a.cols, M = p.tile.M, groups = column_groups(H);
   for (std::int64_t item = first_row(); item < p.tile.N * groups; item += row_stride()) {
@@ -56,7 +54,7 @@ __global__ void __launch_bounds__(kThreads, kMinBlocks)
     ScoreSums<float> sums;
     float omega_sum = 0;
     for (std::int64_t r = n * M; r < (n + 1) * M; ++r) {
-      const float omega = score_omega(p.estimator, p.w_bar[r], p.C_hat[n]);
+      const float omega = p.omega[r];
       const float unit = load_unit(h[r * H + i]);
       omega_sum += omega;
       sums.omega_h += omega * unit;
@@ -65,6 +63,12 @@ __global__ void __launch_bounds__(kThreads, kMinBlocks)
     p.g.row(n)[i] = summed_score(sums, omega_sum, beta_of_unit(p, i),
                                  sigmoid(p.a.row(n)[i] + p.b[i]), float(M));
   }
+}
+
+// beta = L_bar. One thread per unit.
+__global__ void __launch_bounds__(kThreads, kMinBlocks) make_beta_kernel(const MakeBetaArgs p) {
+  for (std::int64_t i = first_element(); i < p.n_s; i += element_stride())
+    p.beta[i] = baseline_at(p.averages[i], p.averages[p.n_s + i]);
 }
 
 }  // namespace sfnn

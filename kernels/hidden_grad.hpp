@@ -1,5 +1,4 @@
-// Eq. (17) (19) (22) (30) (32): the gradient g_a of a stochastic unit's input a, one function per
-// estimator.
+// The gradient g_a of a stochastic unit's input a, one function per rule of kernels/estimators.hpp.
 //
 // Path estimators multiply what arrives from above by an element weight. Score estimators multiply
 // the score h - sigma(a) by a weight and drop what arrives from above. With a shared by the M
@@ -9,33 +8,21 @@
 //           = sum_m omega_m h^m - beta sum_m h^m - p (sum_m omega_m - M beta)
 #pragma once
 
-#include <cstdint>
-
+#include "kernels/estimators.hpp"
 #include "kernels/hd.hpp"
 
 namespace sfnn {
 
-enum class Estimator : std::int32_t { G1, G2, G3, G4, G5 };
-enum class EstimatorKind { path, score };
-
-// What multiplies G(h) in a path estimator; p = sigma(a).
+// e(p): what multiplies G(h) of a path unit; p = sigma(a).
 template <class Real>
-SFNN_HD Real path_weight(Estimator e, Real p) {
-  return e == Estimator::G3 ? p * (Real(1) - p)  // Eq. (22)
-                            : Real(1);           // Eq. (19): G2
-}
-
-// A score estimator's weight is omega - beta: omega belongs to the particle ...
-template <class Real>
-SFNN_HD Real score_omega(Estimator e, Real w_bar, Real C_hat) {
-  return e == Estimator::G1 ? C_hat   // Eq. (17): L = C_hat for all M particles
-                            : w_bar;  // Eq. (30), (32)
-}
-
-// ... and beta to the unit. By Eq. (31) taking it off leaves the mean as it was.
-template <class Real>
-SFNN_HD Real score_beta(Estimator e, Real L_bar, Real c) {
-  return e == Estimator::G1 ? L_bar : e == Estimator::G5 ? c : Real(0);
+SFNN_HD Real path_weight(PathRule rule, Real p) {
+  switch (rule) {
+    case PathRule::one:
+      return Real(1);
+    case PathRule::sigmoid_slope:
+      return p * (Real(1) - p);
+  }
+  return Real(0);
 }
 
 template <class Real>

@@ -27,33 +27,29 @@ struct Queue {
 [[nodiscard]] cudaError_t launch_gather(const GatherArgs&, const Clock*, const Queue&);
 
 // --- forward
-[[nodiscard]] cudaError_t launch_sample_hidden(const SampleArgs&, UnitType, const Clock*,
+[[nodiscard]] cudaError_t launch_sample_hidden(const SampleHiddenArgs&, UnitType, const Clock*,
                                                const Queue&);
-[[nodiscard]] cudaError_t launch_activate(const Tile&, ConstMatrix shared, const float* b, Matrix d,
-                                          const Queue&);
-[[nodiscard]] cudaError_t launch_output_log_prob(const OutputArgs&, float* log_w, const Queue&);
-[[nodiscard]] cudaError_t launch_accumulate_mean_output(const OutputArgs&, Matrix mean,
+[[nodiscard]] cudaError_t launch_activate(const ActivateArgs&, const Queue&);
+[[nodiscard]] cudaError_t launch_output_log_prob(const OutputLogProbArgs&, const Queue&);
+[[nodiscard]] cudaError_t launch_accumulate_mean_output(const AccumulateMeanOutputArgs&,
                                                         const Queue&);
 
 // --- weigh
-[[nodiscard]] cudaError_t launch_particle_weights(const Tile&, const float* log_w, float* w_bar,
-                                                  float* C_hat, float* ess, const Queue&);
-[[nodiscard]] cudaError_t launch_accumulate_metrics(std::int64_t N, const float* C_hat,
-                                                    const float* ess, double* sums, const Queue&);
+[[nodiscard]] cudaError_t launch_particle_weights(const ParticleWeightsArgs&, const Queue&);
+[[nodiscard]] cudaError_t launch_accumulate_metrics(const AccumulateMetricsArgs&, const Queue&);
 
 // --- backward
-[[nodiscard]] cudaError_t launch_output_grad(const OutputArgs&, const float* w_bar, RowSet,
-                                             Matrix g_o, const Queue&);
-[[nodiscard]] cudaError_t launch_hidden_grad(const HiddenGradArgs&, UnitType, const Queue&);
-[[nodiscard]] cudaError_t launch_deterministic_grad(ConstMatrix d, RowSet, Matrix g, const Queue&);
-[[nodiscard]] cudaError_t launch_sum_particles(const Tile&, RowSet, ConstMatrix g, Matrix out,
-                                               const Queue&);
+[[nodiscard]] cudaError_t launch_output_grad(const OutputGradArgs&, const Queue&);
+[[nodiscard]] cudaError_t launch_path_grad(const PathGradArgs&, const Queue&);
+[[nodiscard]] cudaError_t launch_score_grad(const ScoreGradArgs&, UnitType, const Queue&);
+[[nodiscard]] cudaError_t launch_make_beta(const MakeBetaArgs&, const Queue&);
+[[nodiscard]] cudaError_t launch_deterministic_grad(const DeterministicGradArgs&, const Queue&);
+[[nodiscard]] cudaError_t launch_sum_particles(const SumParticlesArgs&, const Queue&);
 // Both add to their result. scratch: [kMaxColumnSplits, width of the result].
-[[nodiscard]] cudaError_t launch_column_sums(ConstMatrix g, float* gb, float* scratch,
+[[nodiscard]] cudaError_t launch_column_sums(const AccumulateColumnSumsArgs&, float* scratch,
                                              const Queue&);
-[[nodiscard]] cudaError_t launch_baseline_sums(const Tile&, ConstMatrix a, const float* b,
-                                               ConstBits s, UnitType, const float* C_hat,
-                                               float* sums, float* scratch, const Queue&);
+[[nodiscard]] cudaError_t launch_baseline_sums(const AccumulateBaselineArgs&, UnitType,
+                                               float* scratch, const Queue&);
 
 // --- update
 [[nodiscard]] cudaError_t launch_update(const UpdateArgs&, const Clock*, const Queue&);

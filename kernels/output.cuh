@@ -10,20 +10,20 @@
 namespace sfnn {
 
 // The row's log-sum-exp where the output distribution has one; the same in every lane.
-__device__ inline float normalizer(const OutputArgs& p, const float* o) {
-  if (p.output != Output::softmax) return 0.0f;
+__device__ inline float normalizer(const OutputOperands& p, const float* o) {
+  if (!has_class_target(p.output)) return 0.0f;
   LogSumExp<float> lse;
   for (std::int64_t i = lane_of_thread(); i < p.o.cols; i += kWarp) lse.add(o[i] + p.c[i]);
   return warp_merge(lse).value();
 }
 
-__device__ inline const float* target_row(const OutputArgs& p, std::int64_t r) {
+__device__ inline const float* target_row(const OutputOperands& p, std::int64_t r) {
   return p.y.row(r / p.tile.M);
 }
 
 // log_w[r] = log P(y | o[r])
 __global__ void __launch_bounds__(kThreads, kMinBlocks)
-    output_log_prob_kernel(const OutputArgs p, float* __restrict__ log_w) {
+    output_log_prob_kernel(const OutputOperands p, float* __restrict__ log_w) {
   for (std::int64_t r = first_row(); r < p.o.rows; r += row_stride()) {
     const float* o = p.o.row(r);
     const float* y = target_row(p, r);
@@ -36,15 +36,15 @@ __global__ void __launch_bounds__(kThreads, kMinBlocks)
   }
 }
 
-// g_o[k] = w_bar[r] * d log P / d o[r] for row r = rows.source(k)
+// g_o[k] = weights[r] * d log P / d o[r] for row r = rows.source(k)
 __global__ void __launch_bounds__(kThreads, kMinBlocks)
-    output_grad_kernel(const OutputArgs p, const float* __restrict__ w_bar, const RowSet rows,
+    output_grad_kernel(const OutputOperands p, const float* __restrict__ weights, const RowSet rows,
                        const Matrix g_o) {
   for (std::int64_t k = first_row(); k < rows.count; k += row_stride()) {
     const std::int64_t r = rows.source(k);
     const float* o = p.o.row(r);
     const float* y = target_row(p, r);
-    const float lse = normalizer(p, o), weight = w_bar[r];
+    const float lse = normalizer(p, o), weight = weights[r];
     for (std::int64_t i = lane_of_thread(); i < p.o.cols; i += kWarp) {
       const float mean = output_mean_at(p.output, o[i] + p.c[i], lse);
       g_o.row(k)[i] = weight * (target_at(p.output, y, i) - mean);
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(kThreads, kMinBlocks)
 // mean[n] += sum over the rows of example n of E[y | o]. A warp a group of columns; softmax's
 // normalizer is made anew in each group: classes are few.
 __global__ void __launch_bounds__(kThreads, kMinBlocks)
-    accumulate_mean_output_kernel(const OutputArgs p, const Matrix mean) {
+    accumulate_mean_output_kernel(const OutputOperands p, const Matrix mean) {
   const std::int64_t groups = column_groups(p.o.cols);
   for (std::int64_t item = first_row(); item < p.tile.N * groups; item += row_stride()) {
     const std::int64_t n = item / groups, i = (item - n * groups) * kWarp + lane_of_thread();

@@ -76,10 +76,22 @@ SFNN_HD Real output_mean_at(Output output, Real o, Real log_sum_exp) {
   return Real(0);
 }
 
-// t_i of a row of y: softmax stores the class alone.
+// What device code can ask in OutputRow::class_target's place.
+SFNN_HD bool has_class_target(Output output) {
+  switch (output) {
+    case Output::softmax:
+      return true;
+    case Output::bernoulli:
+    case Output::gaussian:
+      return false;
+  }
+  return false;
+}
+
+// t_i of a row of y: a class is stored alone.
 template <class Real>
 SFNN_HD Real target_at(Output output, const Real* y, std::int64_t i) {
-  return output == Output::softmax ? Real(std::int64_t(y[0]) == i) : y[i];
+  return has_class_target(output) ? Real(std::int64_t(y[0]) == i) : y[i];
 }
 
 }  // namespace sfnn

@@ -10,35 +10,34 @@
 
 namespace sfnn {
 
-struct WeightsArgs {
-  std::int64_t N, M;
-  const float* log_w;  // [N*M]
-  float* w_bar;        // [N*M]
-  float *C_hat, *ess;  // [N]
-};
-
 // A group an example: a warp for few particles, a block for many.
 template <class Group>
 __global__ void __launch_bounds__(kThreads, kMinBlocks)
-    particle_weights_kernel(const WeightsArgs p) {
+    particle_weights_kernel(const ParticleWeightsArgs p) {
   constexpr int kGroupsPerBlock = kThreads / Group::kSize;
+  const std::int64_t M = p.tile.M;
   const std::int64_t stride = std::int64_t(gridDim.x) * kGroupsPerBlock;
   for (std::int64_t n = std::int64_t(blockIdx.x) * kGroupsPerBlock + threadIdx.x / Group::kSize;
-       n < p.N; n += stride) {
-    const float* log_w = p.log_w + n * p.M;
+       n < p.tile.N; n += stride) {
+    const float* log_w = p.log_w + n * M;
     LogSumExp<float> lse;
-    for (std::int64_t m = Group::rank(); m < p.M; m += Group::kSize) lse.add(log_w[m]);
+    for (std::int64_t m = Group::rank(); m < M; m += Group::kSize) lse.add(log_w[m]);
     lse = Group::merge(lse);
     const float scale = 1.0f / lse.sum;
     float squares = 0;
-    for (std::int64_t m = Group::rank(); m < p.M; m += Group::kSize) {
+    for (std::int64_t m = Group::rank(); m < M; m += Group::kSize) {
       const float w = std::exp(log_w[m] - lse.max) * scale;
-      p.w_bar[n * p.M + m] = w;
+      p.w_bar[n * M + m] = w;
       squares += w * w;
     }
     squares = Group::sum(squares);
+    const float C_hat = lse.value() - std::log(float(M));
+    if (p.omega_rule != OmegaRule::none && p.omega != p.w_bar) {
+      for (std::int64_t m = Group::rank(); m < M; m += Group::kSize)
+        p.omega[n * M + m] = omega_at(p.omega_rule, p.w_bar[n * M + m], C_hat);
+    }
     if (Group::rank() == 0) {
-      p.C_hat[n] = lse.value() - std::log(float(p.M));
+      p.C_hat[n] = C_hat;
       p.ess[n] = 1.0f / squares;
     }
   }

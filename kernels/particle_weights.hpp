@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "kernels/estimators.hpp"
 #include "kernels/hd.hpp"
 
 namespace sfnn {
@@ -33,5 +34,40 @@ struct LogSumExp {
   }
   SFNN_HD Real value() const { return max + std::log(sum); }
 };
+
+// Sums of w and w^2 as log-weights go by; squares count in units of exp(2 max).
+template <class Real>
+struct WeightSums {
+  LogSumExp<Real> weights;
+  Real squares = 0;
+
+  SFNN_HD void add(Real log_w) {
+    const Real max = weights.max;
+    weights.add(log_w);
+    if (log_w > max) {
+      const Real shrink = std::exp(max - log_w);
+      squares = squares * (shrink * shrink) + Real(1);
+    } else if (log_w != -INFINITY) {
+      const Real w = std::exp(log_w - max);
+      squares += w * w;
+    }
+  }
+  SFNN_HD Real effective() const {  // 1 / sum_m w_bar^2
+    return weights.sum * weights.sum / squares;
+  }
+};
+
+template <class Real>
+SFNN_HD Real omega_at(OmegaRule rule, Real w_bar, Real C_hat) {
+  switch (rule) {
+    case OmegaRule::none:
+      return Real(0);
+    case OmegaRule::w_bar:
+      return w_bar;
+    case OmegaRule::C_hat:
+      return C_hat;
+  }
+  return Real(0);
+}
 
 }  // namespace sfnn

@@ -3,7 +3,7 @@
 
 namespace sfnn {
 
-cudaError_t launch_sample_hidden(const SampleArgs& p, UnitType type, const Clock* clock,
+cudaError_t launch_sample_hidden(const SampleHiddenArgs& p, UnitType type, const Clock* clock,
                                  const Queue& q) {
   const std::int64_t rows = p.tile.rows();
   if (rows * p.s.cols == 0) return cudaSuccess;

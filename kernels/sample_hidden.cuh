@@ -34,7 +34,7 @@ struct alignas(4 * sizeof(Unit)) FourUnits {
 
 template <class Unit>
 __global__ void __launch_bounds__(kThreads, kMinBlocks)
-    sample_hidden_kernel(const SampleArgs p, const Clock* __restrict__ clock) {
+    sample_hidden_kernel(const SampleHiddenArgs p, const Clock* __restrict__ clock) {
   const std::int64_t H = p.s.cols;
   const bool by_four = H % 4 == 0;
   Unit* h = reinterpret_cast<Unit*>(p.s.data);
@@ -42,8 +42,8 @@ __global__ void __launch_bounds__(kThreads, kMinBlocks)
     const std::int64_t n = r / p.tile.M, m = r - n * p.tile.M;
     const float* a = p.a.data ? p.a.row(p.a.rows == p.tile.N ? n : r) : nullptr;
     for (std::int64_t i = 4 * lane_of_thread(); i < H; i += 4 * kWarp) {
-      const float4 uniforms =
-          draw_uniforms(p.draw, clock->step, p.tile.first + n, p.tile.first_particle + m, i / 4);
+      const float4 uniforms = draw_uniforms(p.draw, clock->step, p.draw.example(p.tile.first + n),
+                                            p.tile.first_particle + m, i / 4);
       const float u[4] = {uniforms.x, uniforms.y, uniforms.z, uniforms.w};
       FourFloats probability{{0.5f, 0.5f, 0.5f, 0.5f}};
       FourUnits<Unit> drawn;

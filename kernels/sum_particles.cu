@@ -3,11 +3,11 @@
 
 namespace sfnn {
 
-cudaError_t launch_sum_particles(const Tile& tile, RowSet rows, ConstMatrix g, Matrix out,
-                                 const Queue& q) {
-  const std::int64_t items = tile.N * column_groups(g.cols);
+cudaError_t launch_sum_particles(const SumParticlesArgs& p, const Queue& q) {
+  const std::int64_t items = p.tile.N * column_groups(p.g.cols);
   if (items == 0) return cudaSuccess;
-  sum_particles_kernel<<<grid_of_warps(items, q), kThreads, 0, q.stream>>>(tile, rows, g, out);
+  sum_particles_kernel<<<grid_of_warps(items, q), kThreads, 0, q.stream>>>(p.tile, p.rows, p.g,
+                                                                           p.out);
   return cudaGetLastError();
 }
 

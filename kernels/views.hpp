@@ -48,6 +48,8 @@ using ConstBits = BitsView<const std::byte>;
 struct RowSet {
   const std::int32_t* index = nullptr;  // null: all rows, in place
   std::int64_t count = 0;
+  // Null, or where in the backend's memory the count lies; `count` is then its upper bound.
+  const std::int32_t* device_count = nullptr;
 
   SFNN_HD bool all() const { return index == nullptr; }
   SFNN_HD std::int64_t source(std::int64_t i) const { return index ? index[i] : i; }

@@ -168,7 +168,7 @@ void print_plan(const Config& config, const DataSet& data, const NetworkSpec& sp
   fmt::print("data         {}: {} training, {} validation, {} test examples\n", data.name,
              data.train.count, data.valid.count, data.test.count);
   fmt::print("training     {}, M = {}, batch {}, {} epochs of {} steps, rate up to {}\n",
-             info(config.train.estimator).name, plan.M, config.train.batch, config.train.epochs,
+             row_of(config.train.estimator).name, plan.M, config.train.batch, config.train.epochs,
              plan.steps_per_epoch, config.train.learning_rate);
   fmt::print("device       {}\n", backend.describe());
   fmt::print("tiles        {} examples x {} particles, summed in {} parts\n", plan.tiling.tile,

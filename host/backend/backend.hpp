@@ -1,4 +1,6 @@
-// The interface that every device implements: one method an op. The pass above it is written once.
+// The interface that every device implements: one method per op. The pass above it is written once.
+// An op takes one struct (kernels/args.hpp says what it does), which is checked here for every
+// backend before the device sees it.
 //
 // Pointers in views belong to the backend's memory. Ops of one lane run in the order in which they
 // were called, and may return before their work is done. What may wait for it: `synchronize`,
@@ -16,6 +18,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "host/backend/checks.hpp"
+#include "host/backend/op_observer.hpp"
 #include "host/base/function_ref.hpp"
 #include "kernels/args.hpp"
 #include "kernels/philox.hpp"
@@ -52,8 +56,6 @@ class Buffer {
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
 };
-
-enum class Write { set, add };
 
 // How a step is cut up. Never a matter of how many threads there are: it decides the order of sums.
 struct Tiling {
@@ -145,9 +147,17 @@ class Backend {
   virtual std::size_t free_memory() const = 0;  // bytes, about
   virtual std::size_t bits_bytes(std::int64_t rows, std::int64_t cols) const = 0;
   // [rows * cols], each 0 or 1
-  virtual void upload_bits(std::span<const std::uint8_t> from, Bits to) = 0;
-  virtual void download_bits(ConstBits from, std::span<std::uint8_t> to) = 0;
-  virtual void fill_zero(std::byte* data, std::size_t bytes) = 0;
+  void upload_bits(std::span<const std::uint8_t> from, Bits to) {
+    check_bits_copy("upload_bits", to, from.size());
+    do_upload_bits(from, to);
+  }
+  void download_bits(ConstBits from, std::span<std::uint8_t> to) {
+    check_bits_copy("download_bits", from, to.size());
+    do_download_bits(from, to);
+  }
+  void fill_zero(std::byte* data, std::size_t bytes) {
+    call(&Backend::do_fill_zero, FillZeroArgs{data, bytes});
+  }
   virtual void synchronize() = 0;
   // May the host read this memory where it lies, and are ops done when they return?
   virtual bool is_host_memory() const { return false; }
@@ -167,57 +177,103 @@ class Backend {
   virtual void profiler(bool on) { static_cast<void>(on); }
 
   // --- data
-  virtual void gather(const GatherArgs&) = 0;
-  // order = 0 .. count - 1, sorted by shuffle_key
-  virtual void shuffle(const DrawKey&, std::int64_t count, std::int32_t* order) = 0;
+  void gather(const GatherArgs& p) { call(&Backend::do_gather, p); }
+  void shuffle(const ShuffleArgs& p) { call(&Backend::do_shuffle, p); }
 
   // --- products
-  virtual void multiply(ConstMatrix z, ConstMatrix W, Matrix out, Write) = 0;  // out = z W
-  virtual void multiply(ConstBits z, ConstMatrix W, Matrix out, Write) = 0;
-  // out = g W^T
-  virtual void multiply_transposed(ConstMatrix g, ConstMatrix W, Matrix out, Write) = 0;
-  // gW += z[rows]^T g; row i of g belongs to row rows.index[i] of z
-  virtual void accumulate_outer(ConstMatrix z, RowSet rows, ConstMatrix g, Matrix gW) = 0;
-  virtual void accumulate_outer(ConstBits z, RowSet rows, ConstMatrix g, Matrix gW) = 0;
+  void multiply(const MultiplyArgs& p) { call(&Backend::do_multiply, p); }
+  void multiply_transposed(const MultiplyTransposedArgs& p) {
+    call(&Backend::do_multiply_transposed, p);
+  }
+  void accumulate_outer(const AccumulateOuterArgs& p) { call(&Backend::do_accumulate_outer, p); }
 
   // --- forward
-  // s = (u <= sigma(a + b)), u drawn by (example, particle, unit). a [N or N*M, n_s];
-  // a.data null: p = 1/2.
-  virtual void sample_hidden(const Draw&, const Tile&, ConstMatrix a, const float* b, Bits s) = 0;
-  // d = sigma(shared[n] + d + b), in place. shared: [N, n_d], or data null for none.
-  virtual void activate(const Tile&, ConstMatrix shared, const float* b, Matrix d) = 0;
-  virtual void output_log_prob(const OutputArgs&, float* log_w) = 0;  // [N*M]
-  // mean[n] += sum over the rows of o of E[y | o]: class probabilities, sigmoids, or o + c itself
-  virtual void accumulate_mean_output(const OutputArgs&, Matrix mean) = 0;
+  void sample_hidden(const SampleHiddenArgs& p) { call(&Backend::do_sample_hidden, p); }
+  void activate(const ActivateArgs& p) { call(&Backend::do_activate, p); }
+  void output_log_prob(const OutputLogProbArgs& p) { call(&Backend::do_output_log_prob, p); }
+  void accumulate_mean_output(const AccumulateMeanOutputArgs& p) {
+    call(&Backend::do_accumulate_mean_output, p);
+  }
 
   // --- weigh
-  // Eq. (6) (28): w_bar = softmax_m(log_w), C_hat = logsumexp_m(log_w) - log M,
-  // ess = 1 / sum_m w_bar^2
-  virtual void particle_weights(const Tile&, const float* log_w, float* w_bar, float* C_hat,
-                                float* ess) = 0;
-  // The rows with w_bar >= threshold, ascending; index has room for N*M.
-  virtual RowSet select_rows(const Tile&, const float* w_bar, float threshold,
-                             std::int32_t* index) = 0;
-  // sums += {sum C_hat, sum ess}, in double
-  virtual void accumulate_metrics(std::int64_t N, const float* C_hat, const float* ess,
-                                  double* sums) = 0;
+  void particle_weights(const ParticleWeightsArgs& p) { call(&Backend::do_particle_weights, p); }
+  RowSet select_rows(const SelectRowsArgs& p) { return call(&Backend::do_select_rows, p); }
+  void accumulate_metrics(const AccumulateMetricsArgs& p) {
+    call(&Backend::do_accumulate_metrics, p);
+  }
 
   // --- backward
-  // Eq. (15) (16): g_o = w_bar * d log P / d o on the rows of the set
-  virtual void output_grad(const OutputArgs&, const float* w_bar, RowSet rows, Matrix g_o) = 0;
-  virtual void hidden_grad(const HiddenGradArgs&) = 0;
-  virtual void deterministic_grad(ConstMatrix d, RowSet rows, Matrix g) = 0;  // g *= d (1 - d)
-  // out[n] = sum of the rows of g that belong to example n
-  virtual void sum_particles(const Tile&, RowSet rows, ConstMatrix g, Matrix out) = 0;
-  virtual void accumulate_column_sums(ConstMatrix g, float* gb) = 0;
-  // sums [2, n_s] += sum over all rows of score^2 and score^2 C_hat
-  virtual void accumulate_baseline(const Tile&, ConstMatrix a, const float* b, ConstBits s,
-                                   const float* C_hat, float* sums) = 0;
+  void output_grad(const OutputGradArgs& p) { call(&Backend::do_output_grad, p); }
+  void path_grad(const PathGradArgs& p) { call(&Backend::do_path_grad, p); }
+  void score_grad(const ScoreGradArgs& p) { call(&Backend::do_score_grad, p); }
+  void make_beta(const MakeBetaArgs& p) { call(&Backend::do_make_beta, p); }
+  void deterministic_grad(const DeterministicGradArgs& p) {
+    call(&Backend::do_deterministic_grad, p);
+  }
+  void sum_particles(const SumParticlesArgs& p) { call(&Backend::do_sum_particles, p); }
+  void accumulate_column_sums(const AccumulateColumnSumsArgs& p) {
+    call(&Backend::do_accumulate_column_sums, p);
+  }
+  void accumulate_baseline(const AccumulateBaselineArgs& p) {
+    call(&Backend::do_accumulate_baseline, p);
+  }
 
   // --- update
-  // v = momentum * v + scale * sum of parts; params += learning rate * v
-  virtual void update(const UpdateArgs&) = 0;
-  virtual void update_baseline(const BaselineUpdateArgs&) = 0;
+  void update(const UpdateArgs& p) { call(&Backend::do_update, p); }
+  void update_baseline(const BaselineUpdateArgs& p) { call(&Backend::do_update_baseline, p); }
+
+  // May the `device_count` of a RowSet be set? The others refuse it.
+  virtual bool takes_device_counts() const { return false; }
+
+  // Told of every op from here on; null: nobody is.
+  void set_observer(OpObserver* observer) { observer_ = observer; }
+
+ protected:
+  virtual void do_upload_bits(std::span<const std::uint8_t> from, Bits to) = 0;
+  virtual void do_download_bits(ConstBits from, std::span<std::uint8_t> to) = 0;
+
+  virtual void do_fill_zero(const FillZeroArgs&) = 0;
+  virtual void do_gather(const GatherArgs&) = 0;
+  virtual void do_shuffle(const ShuffleArgs&) = 0;
+  virtual void do_multiply(const MultiplyArgs&) = 0;
+  virtual void do_multiply_transposed(const MultiplyTransposedArgs&) = 0;
+  virtual void do_accumulate_outer(const AccumulateOuterArgs&) = 0;
+  virtual void do_sample_hidden(const SampleHiddenArgs&) = 0;
+  virtual void do_activate(const ActivateArgs&) = 0;
+  virtual void do_output_log_prob(const OutputLogProbArgs&) = 0;
+  virtual void do_accumulate_mean_output(const AccumulateMeanOutputArgs&) = 0;
+  virtual void do_particle_weights(const ParticleWeightsArgs&) = 0;
+  virtual RowSet do_select_rows(const SelectRowsArgs&) = 0;
+  virtual void do_accumulate_metrics(const AccumulateMetricsArgs&) = 0;
+  virtual void do_output_grad(const OutputGradArgs&) = 0;
+  virtual void do_path_grad(const PathGradArgs&) = 0;
+  virtual void do_score_grad(const ScoreGradArgs&) = 0;
+  virtual void do_make_beta(const MakeBetaArgs&) = 0;
+  virtual void do_deterministic_grad(const DeterministicGradArgs&) = 0;
+  virtual void do_sum_particles(const SumParticlesArgs&) = 0;
+  virtual void do_accumulate_column_sums(const AccumulateColumnSumsArgs&) = 0;
+  virtual void do_accumulate_baseline(const AccumulateBaselineArgs&) = 0;
+  virtual void do_update(const UpdateArgs&) = 0;
+  virtual void do_update_baseline(const BaselineUpdateArgs&) = 0;
+
+ private:
+  template <class Result, class Args>
+  Result call(Result (Backend::*op)(const Args&), const Args& p) {
+    check(*this, p);
+    if (!observer_) return (this->*op)(p);
+    const Watch watch(*observer_, {Args::kName, &p});
+    return (this->*op)(p);
+  }
+
+  struct Watch {
+    Watch(OpObserver& told, const OpCall& op) : observer(told) { observer.begin(op); }
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+    ~Watch() { observer.end(); }
+    OpObserver& observer;
+  };
+
+  OpObserver* observer_ = nullptr;
 };
 
 // Numbers out of the backend's memory, as many as `to` holds; waits.

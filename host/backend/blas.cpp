@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "host/base/error.hpp"
-
 namespace sfnn::blas {
 namespace {
 
@@ -24,17 +22,14 @@ void gemm(CBLAS_TRANSPOSE trans_a, CBLAS_TRANSPOSE trans_b, ConstMatrix A, Const
 }  // namespace
 
 void multiply(ConstMatrix A, ConstMatrix B, Matrix out, Write write) {
-  require_fit(A.rows == out.rows && A.cols == B.rows && B.cols == out.cols, "A B");
   gemm(CblasNoTrans, CblasNoTrans, A, B, out, A.cols, write);
 }
 
 void multiply_transposed(ConstMatrix A, ConstMatrix B, Matrix out, Write write) {
-  require_fit(A.rows == out.rows && A.cols == B.cols && B.rows == out.cols, "A B^T");
   gemm(CblasNoTrans, CblasTrans, A, B, out, A.cols, write);
 }
 
 void accumulate_outer(ConstMatrix A, ConstMatrix B, Matrix out) {
-  require_fit(A.rows == B.rows && A.cols == out.rows && B.cols == out.cols, "A^T B");
   gemm(CblasTrans, CblasNoTrans, A, B, out, A.rows, Write::add);
 }
 

@@ -1,5 +1,5 @@
 // Row-major single-precision products over OpenBLAS, with the empty cases that BLAS leaves to its
-// caller.
+// caller. Shapes are the caller's to check.
 #pragma once
 
 #include "host/backend/backend.hpp"

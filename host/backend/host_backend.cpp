@@ -61,37 +61,40 @@ const std::byte* HostBackend::stage(std::span<const std::byte> from, Buffer&) {
 
 std::size_t HostBackend::free_memory() const { return free_host_memory(); }
 
-void HostBackend::fill_zero(std::byte* data, std::size_t bytes) {
-  if (bytes) std::memset(data, 0, bytes);
+void HostBackend::do_fill_zero(const FillZeroArgs& p) {
+  if (p.bytes) std::memset(p.data, 0, p.bytes);
 }
 
-void HostBackend::shuffle(const DrawKey& key, std::int64_t count, std::int32_t* order) {
-  std::vector<std::pair<std::uint64_t, std::int32_t>> keyed(count);
-  for (std::int64_t i = 0; i < count; ++i)
-    keyed[i] = {shuffle_key(key, std::uint32_t(i)), std::int32_t(i)};
+void HostBackend::do_shuffle(const ShuffleArgs& p) {
+  std::vector<std::pair<std::uint64_t, std::int32_t>> keyed(p.count);
+  for (std::int64_t i = 0; i < p.count; ++i)
+    keyed[i] = {shuffle_key(p.key, std::uint32_t(i)), std::int32_t(i)};
   std::sort(keyed.begin(), keyed.end());
-  for (std::int64_t i = 0; i < count; ++i) order[i] = keyed[i].second;
+  for (std::int64_t i = 0; i < p.count; ++i) p.order[i] = keyed[i].second;
 }
 
-RowSet HostBackend::select_rows(const Tile& tile, const float* w_bar, float threshold,
-                                std::int32_t* index) {
+RowSet HostBackend::do_select_rows(const SelectRowsArgs& p) {
   std::int64_t count = 0;
-  for (std::int64_t r = 0; r < tile.rows(); ++r) {
-    index[count] = std::int32_t(r);
-    count += w_bar[r] >= threshold;
+  for (std::int64_t r = 0; r < p.tile.rows(); ++r) {
+    p.index[count] = std::int32_t(r);
+    count += p.w_bar[r] >= p.threshold;
   }
-  return {index, count};
+  return {p.index, count};
 }
 
-void HostBackend::accumulate_metrics(std::int64_t N, const float* C_hat, const float* ess,
-                                     double* sums) {
-  for (std::int64_t n = 0; n < N; ++n) {
-    sums[0] += C_hat[n];
-    sums[1] += ess[n];
+void HostBackend::do_accumulate_metrics(const AccumulateMetricsArgs& p) {
+  for (std::int64_t n = 0; n < p.N; ++n) {
+    p.sums[0] += p.C_hat[n];
+    p.sums[1] += p.ess[n];
   }
 }
 
-void HostBackend::update_baseline(const BaselineUpdateArgs& p) {
+void HostBackend::do_make_beta(const MakeBetaArgs& p) {
+  for (std::int64_t i = 0; i < p.n_s; ++i)
+    p.beta[i] = baseline_at(p.averages[i], p.averages[p.n_s + i]);
+}
+
+void HostBackend::do_update_baseline(const BaselineUpdateArgs& p) {
   for (std::int64_t i = 0; i < p.size; ++i) {
     float sum = 0;
     for (std::int64_t k = 0; k < p.part_count; ++k) sum += p.parts[k * p.part_stride + i];

@@ -19,7 +19,6 @@ class HostBackend : public Backend {
   void download(const std::byte* from, std::span<std::byte> to) override;
   const std::byte* stage(std::span<const std::byte> from, Buffer& copy) override;
   std::size_t free_memory() const override;  // what the system could give without swapping
-  void fill_zero(std::byte* data, std::size_t bytes) override;
   void synchronize() override {}
   bool is_host_memory() const override { return true; }
 
@@ -29,15 +28,15 @@ class HostBackend : public Backend {
   }
   void set_clock(const Clock& clock) override { clock_ = clock; }
 
-  // Small work in a fixed order: the same on every CPU path.
-  void shuffle(const DrawKey&, std::int64_t count, std::int32_t* order) override;
-  RowSet select_rows(const Tile&, const float* w_bar, float threshold,
-                     std::int32_t* index) override;
-  void accumulate_metrics(std::int64_t N, const float* C_hat, const float* ess,
-                          double* sums) override;
-  void update_baseline(const BaselineUpdateArgs&) override;
-
  protected:
+  // Small work in a fixed order: the same on every CPU path.
+  void do_fill_zero(const FillZeroArgs&) override;
+  void do_shuffle(const ShuffleArgs&) override;
+  RowSet do_select_rows(const SelectRowsArgs&) override;
+  void do_accumulate_metrics(const AccumulateMetricsArgs&) override;
+  void do_make_beta(const MakeBetaArgs&) override;
+  void do_update_baseline(const BaselineUpdateArgs&) override;
+
   DrawKey key(const Draw& draw) const { return {draw.seed, clock_.step, draw.site}; }
   const Clock& clock() const { return clock_; }
 

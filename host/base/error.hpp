@@ -47,9 +47,4 @@ inline void require(bool holds, const std::string& sentence) {
   if (!holds) throw ConfigError(sentence);
 }
 
-// Throws ShapeError, for the operands of an op.
-inline void require_fit(bool fits, const char* op) {
-  if (!fits) throw ShapeError(std::string("operands of ") + op + " do not fit");
-}
-
 }  // namespace sfnn

@@ -13,6 +13,7 @@
 #include "host/base/error.hpp"
 #include "host/data/search_path.hpp"
 #include "host/data/split.hpp"
+#include "host/data/targets.hpp"
 #include "host/formats/idx.hpp"
 #include "host/formats/npy.hpp"
 #include "kernels/output.hpp"
@@ -100,20 +101,30 @@ std::string place(const Table& table, std::size_t index) {
                      std::int64_t(index) % table.cols());
 }
 
-// Finite everywhere and, for probabilities, within [0, 1].
-void check_values(const Table& table, float scale, bool probabilities) {
+// check(value, index) for all of them.
+template <class Check>
+void for_values(const Table& table, float scale, const Check& check) {
   std::visit(
       [&](const auto& values) {
-        for (std::size_t i = 0; i < values.size(); ++i) {
-          const float value = float(values[i]) * scale;
-          if (!std::isfinite(value))
-            table.fail(fmt::format("{} is not a finite number", place(table, i)));
-          if (probabilities && (value < 0 || value > 1))
-            table.fail(fmt::format("{} is {}, and a bernoulli target lies in 0 .. 1",
-                                   place(table, i), value));
-        }
+        for (std::size_t i = 0; i < values.size(); ++i) check(float(values[i]) * scale, i);
       },
       table.array.values);
+}
+
+void check_finite(const Table& table, float scale) {
+  for_values(table, scale, [&](float value, std::size_t i) {
+    if (!std::isfinite(value))
+      table.fail(fmt::format("{} is not a finite number", place(table, i)));
+  });
+}
+
+void check_targets(const Table& table, float scale, Output output, std::int64_t D_out) {
+  check_finite(table, scale);
+  for_values(table, scale, [&](float value, std::size_t i) {
+    if (is_target(output, D_out, value)) return;
+    table.fail(fmt::format("{} is {}, and {} is needed for {} targets", place(table, i), value,
+                           wanted_target(output, D_out), to_string(output)));
+  });
 }
 
 Columns cut(const Table& table, Rows rows, float scale) {
@@ -201,7 +212,7 @@ DataSet load_files(const DataOptions& options) {
   data.output = output;
   data.D_in = train_x.cols();
   float y_scale = 1;
-  if (output == Output::softmax) {
+  if (row_of(output).class_target) {
     data.D_out = check_labels(train_y) + 1;
     if (const std::int64_t largest = check_labels(test_y); largest >= data.D_out)
       test_y.fail(fmt::format("label {} does not occur in {}", largest, train_y.path));
@@ -209,11 +220,10 @@ DataSet load_files(const DataOptions& options) {
     data.D_out = train_y.cols();
     data.y_image = picture(train_y);
     y_scale = scale_of(bytes_of(train_y));
-    for (const Table* y : {&train_y, &test_y})
-      check_values(*y, y_scale, output == Output::bernoulli);
+    for (const Table* y : {&train_y, &test_y}) check_targets(*y, y_scale, output, data.D_out);
   }
   const float x_scale = scale_of(bytes_of(train_x));
-  for (const Table* x : {&train_x, &test_x}) check_values(*x, x_scale, /*probabilities=*/false);
+  for (const Table* x : {&train_x, &test_x}) check_finite(*x, x_scale);
   data.x_image = picture(train_x);
 
   const auto examples = [&](const Table& x, const Table& y, Rows rows) {
@@ -237,7 +247,7 @@ Columns read_inputs(const fs::path& path, std::int64_t D_in, Bytes bytes) {
   if (bytes == Bytes::bits && has_bytes(table) && largest_byte(table) > 1)
     table.fail("holds bytes above 1, and the network was trained on bits: store grey as floats");
   const float scale = has_bytes(table) ? scale_of(bytes) : 1.0f;
-  check_values(table, scale, /*probabilities=*/false);
+  check_finite(table, scale);
   return cut(table, all_rows(table.rows()), scale);
 }
 

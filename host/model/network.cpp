@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "host/base/error.hpp"
+#include "kernels/box_muller.hpp"
 #include "kernels/philox.hpp"
 
 namespace sfnn {
@@ -104,8 +105,8 @@ NetworkSpec as_stochastic(const NetworkSpec& spec) {
 
 ParamLayout::ParamLayout(const NetworkSpec& spec) {
   const auto place = [this](std::string name, std::int64_t rows, std::int64_t cols,
-                            std::int64_t fan_in) {
-    ParamSlot slot{std::move(name), size, rows, cols, fan_in};
+                            std::int64_t fan_in, ParamGroup group) {
+    ParamSlot slot{std::move(name), size, rows, cols, fan_in, group};
     size += (slot.size() + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment;
     return slot;
   };
@@ -116,16 +117,18 @@ ParamLayout::ParamLayout(const NetworkSpec& spec) {
     const std::int64_t d_fan_in = in + layer.n_s;
     const std::string prefix = fmt::format("layer{}.", l + 1);
     LayerSlots slots;
-    slots.W_s = place(prefix + "W_s", n_s > 0 ? in : 0, n_s, in);
-    slots.b_s = place(prefix + "b_s", n_s > 0 ? 1 : 0, n_s, 0);
-    slots.W_d = place(prefix + "W_d", layer.n_d > 0 ? in : 0, layer.n_d, d_fan_in);
-    slots.U = place(prefix + "U", layer.n_d > 0 ? layer.n_s : 0, layer.n_d, d_fan_in);
-    slots.b_d = place(prefix + "b_d", layer.n_d > 0 ? 1 : 0, layer.n_d, 0);
+    slots.W_s = place(prefix + "W_s", n_s > 0 ? in : 0, n_s, in, ParamGroup::weight);
+    slots.b_s = place(prefix + "b_s", n_s > 0 ? 1 : 0, n_s, 0, ParamGroup::bias);
+    slots.W_d =
+        place(prefix + "W_d", layer.n_d > 0 ? in : 0, layer.n_d, d_fan_in, ParamGroup::weight);
+    slots.U =
+        place(prefix + "U", layer.n_d > 0 ? layer.n_s : 0, layer.n_d, d_fan_in, ParamGroup::weight);
+    slots.b_d = place(prefix + "b_d", layer.n_d > 0 ? 1 : 0, layer.n_d, 0, ParamGroup::bias);
     hidden.push_back(std::move(slots));
   }
   const std::int64_t top = spec.input_width(spec.depth());
-  V = place("V", top, spec.D_out, top);
-  c = place("c", 1, spec.D_out, 0);
+  V = place("V", top, spec.D_out, top, ParamGroup::output);
+  c = place("c", 1, spec.D_out, 0, ParamGroup::output);
 }
 
 std::vector<ParamSlot> ParamLayout::slots() const {
@@ -157,13 +160,12 @@ std::vector<float> initial_params(const NetworkSpec& spec, std::uint64_t seed, d
     ++tensor;
     if (slot.fan_in == 0) continue;
     const double sigma = scale / std::sqrt(double(slot.fan_in));
-    // Box-Muller: one normal of each pair of words; the row stands where a particle would.
+    // One normal of each pair of words; the row stands where a particle would.
     for (std::int64_t j = 0; j < slot.rows; ++j) {
       for (std::int64_t i = 0; i < slot.cols; ++i) {
         const double u = uniform(key, tensor, std::uint32_t(j), 2 * i);
         const double v = uniform(key, tensor, std::uint32_t(j), 2 * i + 1);
-        const double normal = std::sqrt(-2 * std::log(u)) * std::cos(2 * M_PI * v);
-        params[slot.offset + j * slot.cols + i] = float(sigma * normal);
+        params[slot.offset + j * slot.cols + i] = float(sigma * box_muller(u, v));
       }
     }
   }

@@ -56,10 +56,19 @@ std::string to_string(const NetworkSpec&);
 // flat layout stays.
 NetworkSpec as_stochastic(const NetworkSpec&);  // throws ConfigError where layers are hybrid
 
+// What decay and rates tell apart.
+enum class ParamGroup {
+  weight,  // W_s, W_d, U
+  bias,    // b_s, b_d
+  output,  // V and c
+  scale,   // parameters of the output distribution itself
+};
+
 struct ParamSlot {
   std::string name;  // "layer1.W_s", ..., "V", "c"
   std::int64_t offset = 0, rows = 0, cols = 0;
-  std::int64_t fan_in = 0;  // of a weight matrix's unit; 0 for a bias
+  std::int64_t fan_in = 0;  // of a weight matrix's unit; 0 for a bias, c too
+  ParamGroup group = ParamGroup::weight;
 
   std::int64_t size() const { return rows * cols; }
   Matrix in(float* params) const { return {params + offset, rows, cols}; }

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "host/base/utf8.hpp"
-#include "host/model/estimator.hpp"
+#include "kernels/estimators.hpp"
 
 namespace sfnn {
 namespace {
@@ -33,7 +33,7 @@ std::string cosine_text(const GradientFigures& f) {
   return std::isnan(f.cosine) ? "?" : fmt::format("{:.3f} ±{:.3f}", f.cosine, f.cosine_sd);
 }
 
-std::string name_of(Estimator estimator) { return std::string(info(estimator).name); }
+std::string name_of(Estimator estimator) { return std::string(row_of(estimator).name); }
 
 std::string reference_text(const ReferenceFigures& reference) {
   if (reference.particles == 0) return "all states of the hidden units";

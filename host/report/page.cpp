@@ -106,7 +106,7 @@ std::string final_figures(const Runs& runs) {
         named(runs, r),
         escape(to_string(run.network)),
         fmt::format("{}", ParamLayout(run.network).parameter_count()),
-        run.network.trains_s() ? std::string(info(train.estimator).name) : std::string(kNothing),
+        run.network.trains_s() ? std::string(row_of(train.estimator).name) : std::string(kNothing),
         run.network.samples() ? fmt::format("{}", train.particles) : std::string(kNothing),
         run.state.epoch < train.epochs ? fmt::format("{} of {}", run.state.epoch, train.epochs)
                                        : fmt::format("{}", run.state.epoch)};

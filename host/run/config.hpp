@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "host/data/dataset.hpp"
-#include "host/model/estimator.hpp"
 #include "host/model/network.hpp"
 #include "host/train/train_options.hpp"
+#include "kernels/estimators.hpp"
 
 namespace sfnn {
 

@@ -195,7 +195,7 @@ struct NamedOption {
 };
 
 template <>
-struct OptionType<Estimator> : NamedOption<Estimator, kEstimators, &EstimatorInfo::id> {};
+struct OptionType<Estimator> : NamedOption<Estimator, kEstimators, &EstimatorRow::id> {};
 template <>
 struct OptionType<Output> : NamedOption<Output, kOutputs, &OutputRow::id> {};
 template <HasNames E>

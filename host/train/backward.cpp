@@ -1,37 +1,43 @@
 // The backward half of a pass: G(o), then layer by layer down to what needs no more.
+#include "host/base/error.hpp"
 #include "host/train/pass.hpp"
 
 namespace sfnn {
 
 // Particles of no responsibility add nothing to what is proportional to w_bar. Estimators that are
 // not (G1, G5) need all of them in the hidden layers; there only the output's own gradient is
-// thinned, if nothing flows down.
+// thinned, if w_bar weighs it and nothing flows down.
 void Pass::choose_rows() {
   const RowSet all{nullptr, tile_.rows()};
   hidden_rows_ = output_rows_ = all;
   if (options_.drop_below <= 0 || tile_.M == 1) return;
-  const bool follows = !spec_.trains_s() || info(options_.estimator).follows_w_bar;
+  if (output_weight_ != w_bar_) return;
+  const bool follows = !spec_.trains_s() || options_.estimator.follows_w_bar;
   if (!follows && layers_.back().need != Need::nothing) return;
-  const RowSet live = backend_.select_rows(tile_, w_bar_, options_.drop_below, live_index_);
+  const RowSet live = backend_.select_rows(
+      {.tile = tile_, .w_bar = w_bar_, .threshold = options_.drop_below, .index = live_index_});
   if (live.count == all.count) return;
   output_rows_ = live;
   if (follows) hidden_rows_ = live;
 }
 
-void Pass::backward(const float* params, const float* baseline, const float* C_hat, float* part) {
+void Pass::backward(const float* params, const float* beta, const float* C_hat, float* part) {
+  if (part_layout_.beta_size > 0 && !beta)
+    throw ShapeError("backward: the estimator takes a beta off, and there is none");
   const Range range(backend_, "backward");
   choose_rows();
   turn_ = 0;
   backward_output(params, part);
   for (std::int64_t l = spec_.depth() - 1; l >= 0; --l) {
-    backward_layer(l, params, baseline, C_hat, part);
+    backward_layer(l, params, beta, C_hat, part);
   }
 }
 
 void Pass::backward_output(const float* params, float* part) {
   const Range range(backend_, "output");
   const Matrix g_o = g_o_.top(output_rows_.count);
-  backend_.output_grad(output(params), w_bar_, output_rows_, g_o);
+  backend_.output_grad(
+      {.of = output(params), .weight = output_weight_, .rows = output_rows_, .g_o = g_o});
   const Flow top{g_o, output_rows_, tile_.M > 1, layout_.V.in(params)};
   accumulate_weights(spec_.depth(), top, layout_.V.in(part), layout_.c.in(part).data);
   flows_.assign(1, top);
@@ -39,7 +45,7 @@ void Pass::backward_output(const float* params, float* part) {
 
 // Turns the flows out of the layer above into the layer's own gradients and into the flows that
 // leave it.
-void Pass::backward_layer(std::int64_t l, const float* params, const float* baseline,
+void Pass::backward_layer(std::int64_t l, const float* params, const float* beta,
                           const float* C_hat, float* part) {
   const Range range(backend_, layers_[l].name.c_str());
   const LayerSpec& spec = spec_.hidden[l];
@@ -51,10 +57,19 @@ void Pass::backward_layer(std::int64_t l, const float* params, const float* base
     flows_.push_back(flow_d);
   }
   if (!spec.trains_s()) return;
-  const bool path = info(options_.estimator).kind == EstimatorKind::path;
-  if (path && !g.data) return;
-  const Flow flow_s = backward_s(l, params, baseline, C_hat, g, flow_d, part);
-  // A score unit's gradient reaches deterministic units, and no sampled ones: they ask for none.
+  Flow flow_s;
+  switch (options_.estimator.kind) {
+    case EstimatorKind::path:
+      if (!g.data) return;
+      flow_s = backward_path(l, params, g, flow_d);
+      break;
+    case EstimatorKind::score:
+      // Reaches deterministic units, and no sampled ones: they ask for none.
+      flow_s = backward_score(l, params, beta, C_hat, part);
+      break;
+  }
+  const LayerSlots& slots = layout_.hidden[l];
+  accumulate_weights(l, flow_s, slots.W_s.in(part), slots.b_s.in(part).data);
   flows_.push_back(flow_s);
 }
 
@@ -65,55 +80,72 @@ Pass::Flow Pass::backward_d(std::int64_t l, const float* params, Matrix g, float
   const bool shared = layer.output_shared;
   Flow flow{g, shared ? all_examples() : hidden_rows_, !shared && tile_.M > 1,
             slots.W_d.in(params)};
-  backend_.deterministic_grad(layer.d.top(shared ? tile_.N : tile_.rows()), flow.rows, g);
-  if (spec_.hidden[l].samples()) backend_.accumulate_outer(s(l), flow.rows, g, slots.U.in(part));
+  backend_.deterministic_grad(
+      {.d = layer.d.top(shared ? tile_.N : tile_.rows()), .rows = flow.rows, .g = g});
+  if (spec_.hidden[l].samples())
+    backend_.accumulate_outer({.z = s(l), .rows = flow.rows, .g = g, .gW = slots.U.in(part)});
   if (layer.input_shared) flow = summed(flow, sums_[0]);
   accumulate_weights(l, flow, slots.W_d.in(part), slots.b_d.in(part).data);
   return flow;
 }
 
-// Stochastic units, by the estimator. Where the particles share a, everything is summed over them
-// at once.
-Pass::Flow Pass::backward_s(std::int64_t l, const float* params, const float* baseline,
-                            const float* C_hat, const Matrix& g, const Flow& flow_d, float* part) {
+// Stochastic units of a path estimator. If the particles share a, they are summed before e is
+// applied, unless e is each particle's own.
+Pass::Flow Pass::backward_path(std::int64_t l, const float* params, const Matrix& g,
+                               const Flow& flow_d) {
   const LayerSpec& spec = spec_.hidden[l];
   const LayerSlots& slots = layout_.hidden[l];
   const bool shared = layers_[l].input_shared;
+  const bool summed_first = shared && !options_.estimator.weight_per_particle;
+  const RowSet rows = summed_first ? all_examples() : hidden_rows_;
+  Matrix g_s = g;  // G(s)
+  if (spec.n_d > 0) {
+    g_s = next_gradient(rows.count, spec.n_s);
+    // g is by now the gradient of each particle's d, flow_d their sum if the particles share z.
+    backend_.multiply_transposed(
+        {.g = summed_first ? flow_d.g : g, .W = slots.U.in(params), .out = g_s});
+  }
+  backend_.path_grad({.rule = options_.estimator.path,
+                      .tile = tile_,
+                      .a = a_s(l),
+                      .b = slots.b_s.in(params).data,
+                      .rows = rows,
+                      .g = g_s});
+  const Flow flow{g_s, rows, !summed_first && tile_.M > 1, slots.W_s.in(params)};
+  return shared ? summed(flow, sums_[1]) : flow;
+}
+
+// Stochastic units of a score estimator. If the particles share a, all is summed over them at once.
+Pass::Flow Pass::backward_score(std::int64_t l, const float* params, const float* beta,
+                                const float* C_hat, float* part) {
+  const LayerSlots& slots = layout_.hidden[l];
+  const float* b = slots.b_s.in(params).data;
+  const bool shared = layers_[l].input_shared;
   const RowSet rows = shared ? all_examples() : hidden_rows_;
-  const bool path = info(options_.estimator).kind == EstimatorKind::path;
-  Matrix g_s = g;  // G(s), for path estimators
-  if (!path || spec.n_d > 0) g_s = next_gradient(rows.count, spec.n_s);
-  if (path && spec.n_d > 0) {
-    backend_.multiply_transposed(flow_d.g, slots.U.in(params), g_s, Write::set);
+  const Matrix g = next_gradient(rows.count, spec_.hidden[l].n_s);
+  backend_.score_grad({.tile = tile_,
+                       .a = a_s(l),
+                       .b = b,
+                       .s = s(l),
+                       .omega = omega_,
+                       .beta = beta ? beta + part_layout_.beta_offset[l] : nullptr,
+                       .rows = rows,
+                       .g = g});
+  if (options_.estimator.has_moving_state()) {
+    backend_.accumulate_baseline(
+        {.tile = tile_,
+         .a = a_s(l),
+         .b = b,
+         .s = s(l),
+         .C_hat = C_hat,
+         .sums = part + part_layout_.gradient_size + part_layout_.baseline_offset[l]});
   }
-  const std::int64_t baseline_offset = part_layout_.baseline_offset[l];
-  backend_.hidden_grad({.estimator = options_.estimator,
-                        .tile = tile_,
-                        .a = a_s(l),
-                        .b = slots.b_s.in(params).data,
-                        .s = s(l),
-                        .w_bar = w_bar_,
-                        .C_hat = C_hat,
-                        .baseline = baseline ? baseline + baseline_offset : nullptr,
-                        .c = options_.c,
-                        .rows = rows,
-                        .g = g_s});
-  if (info(options_.estimator).has_baseline) {
-    backend_.accumulate_baseline(tile_, a_s(l), slots.b_s.in(params).data, s(l), C_hat,
-                                 part + part_layout_.gradient_size + baseline_offset);
-  }
-  const Flow flow{g_s, rows, !shared && tile_.M > 1, slots.W_s.in(params)};
-  accumulate_weights(l, flow, slots.W_s.in(part), slots.b_s.in(part).data);
-  return flow;
+  return {g, rows, !shared && tile_.M > 1, slots.W_s.in(params)};
 }
 
 void Pass::accumulate_weights(std::int64_t l, const Flow& flow, Matrix gW, float* gb) {
-  if (reads_bits(l)) {
-    backend_.accumulate_outer(s(l - 1), flow.rows, flow.g, gW);
-  } else {
-    backend_.accumulate_outer(real_input(l), flow.rows, flow.g, gW);
-  }
-  backend_.accumulate_column_sums(flow.g, gb);
+  backend_.accumulate_outer({.z = input(l), .rows = flow.rows, .g = flow.g, .gW = gW});
+  backend_.accumulate_column_sums({.g = flow.g, .gb = gb});
 }
 
 // The gradient of layer l's output in the form that it needs; no data where it needs none or none
@@ -127,7 +159,7 @@ Matrix Pass::arrive(std::int64_t l) {
   for (const Flow& flow : flows_) {
     // sum_m (g^m W^T) = (sum_m g^m) W^T: N rows instead of N*M
     const Flow arriving = need == Need::sum ? summed(flow, sums_[1]) : flow;
-    backend_.multiply_transposed(arriving.g, arriving.W, g, write);
+    backend_.multiply_transposed({.g = arriving.g, .W = arriving.W, .out = g, .write = write});
     write = Write::add;
   }
   return g;
@@ -136,7 +168,7 @@ Matrix Pass::arrive(std::int64_t l) {
 Pass::Flow Pass::summed(const Flow& flow, const Matrix& buffer) const {
   if (!flow.per_particle) return flow;
   const Matrix sum{buffer.data, tile_.N, flow.g.cols};
-  backend_.sum_particles(tile_, flow.rows, flow.g, sum);
+  backend_.sum_particles({.tile = tile_, .rows = flow.rows, .g = flow.g, .out = sum});
   return {sum, all_examples(), false, flow.W};
 }
 

@@ -17,7 +17,8 @@ BatchGradient::BatchGradient(const Model& model, const TrainOptions& options, co
       parts_(model.backend(), sizeof(float) * plan.tiling.parts * layout_.size()),
       C_hat_(model.backend(), sizeof(float) * plan.batch),
       ess_(model.backend(), sizeof(float) * plan.batch),
-      baseline_(model.backend(), sizeof(float) * layout_.baseline_size) {
+      baseline_(model.backend(), sizeof(float) * layout_.baseline_size),
+      betas_(model.backend(), model.spec(), plan.pass) {
   for (int lane = 0; lane < plan.lanes; ++lane)
     passes_.push_back(
         std::make_unique<Pass>(model.backend(), model.spec(), plan.pass, plan.tiling.tile, plan.M));
@@ -26,13 +27,15 @@ BatchGradient::BatchGradient(const Model& model, const TrainOptions& options, co
 std::size_t BatchGradient::bytes(Backend& backend, const NetworkSpec& spec, const TrainPlan& plan) {
   const PartLayout part(spec, plan.pass.estimator);
   return plan.lanes * Pass::bytes(backend, spec, plan.pass, plan.tiling.tile, plan.M) +
-         sizeof(float) * (plan.tiling.parts * part.size() + part.baseline_size + 2 * plan.batch);
+         sizeof(float) * (plan.tiling.parts * part.size() + part.baseline_size + part.beta_size +
+                          2 * plan.batch);
 }
 
 void BatchGradient::enqueue(const Batches& batches, std::int64_t N) {
   Backend& backend = model_.backend();
   const Parts parts = this->parts(N);
   const std::int64_t tile = plan_.tiling.tile;
+  betas_.refresh(baseline_.floats());
   backend.for_each(parts.count, [&](std::int64_t p, int lane) {
     float* part = parts_.floats() + p * parts.stride;
     backend.fill_zero(reinterpret_cast<std::byte*>(part), parts.stride * sizeof(float));
@@ -53,7 +56,7 @@ void BatchGradient::enqueue_tile(const Batches& batches, const Tile& tile, int l
     pass.log_prob(model_.params());
     pass.weigh(C_hat, ess_.floats() + tile.first);
   }
-  pass.backward(model_.params(), baseline_.floats(), C_hat, part);
+  pass.backward(model_.params(), betas_.data(), C_hat, part);
 }
 
 Parts BatchGradient::parts(std::int64_t N) const {
@@ -82,7 +85,8 @@ std::vector<float> BatchGradient::download_sum(std::int64_t N) const {
 }
 
 std::size_t BatchGradient::workspace_bytes() const {
-  std::size_t bytes = parts_.bytes() + C_hat_.bytes() + ess_.bytes() + baseline_.bytes();
+  std::size_t bytes =
+      parts_.bytes() + C_hat_.bytes() + ess_.bytes() + baseline_.bytes() + betas_.bytes();
   for (const auto& pass : passes_) bytes += pass->workspace_bytes();
   return bytes;
 }

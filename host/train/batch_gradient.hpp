@@ -9,6 +9,7 @@
 #include "host/backend/backend.hpp"
 #include "host/model/model.hpp"
 #include "host/train/batches.hpp"
+#include "host/train/betas.hpp"
 #include "host/train/pass.hpp"
 #include "host/train/train_options.hpp"
 #include "host/train/train_plan.hpp"
@@ -57,6 +58,7 @@ class BatchGradient {
   PartLayout layout_;
   std::vector<std::unique_ptr<Pass>> passes_;  // one per lane
   Buffer parts_, C_hat_, ess_, baseline_;
+  Betas betas_;
 };
 
 }  // namespace sfnn

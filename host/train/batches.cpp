@@ -14,7 +14,7 @@ Batches::Batches(Backend& backend, const Examples& examples, std::int64_t batch,
 
 void Batches::begin_epoch(std::int64_t epoch) {
   auto* order = reinterpret_cast<std::int32_t*>(order_.data());
-  backend_.shuffle({seed_, std::uint32_t(epoch), kSitePermutation}, data_.count(), order);
+  backend_.shuffle({{seed_, std::uint32_t(epoch), kSitePermutation}, data_.count(), order});
   data_.reorder(order);
   shuffled_epoch_ = epoch;
 }

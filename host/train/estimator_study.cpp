@@ -133,9 +133,8 @@ class Studier {
         options_(options),
         slots_(weight_matrices(model.layout())),
         batch_(fixed_batch(model, options.train, data, options.train.batch)) {
-    for (const EstimatorInfo& estimator : kEstimators) {
-      if (options.train.particles > 1 || !estimator.needs_two_particles)
-        estimators_.push_back(estimator.id);
+    for (const EstimatorRow& estimator : kEstimators) {
+      if (options.train.particles >= estimator.least_particles) estimators_.push_back(estimator.id);
     }
     if (options.reference_particles) {
       reference_particles_ = *options.reference_particles;

@@ -50,33 +50,14 @@ class RunningCriterion {
       for (std::int64_t m = 0; m < tile.M; ++m) {
         const std::int64_t k = tile.first_particle + m;
         examples_[n].add(log_w[n * tile.M + m]);
-        curve[k] += examples_[n].log_sum() - std::log(double(k + 1));
+        curve[k] += examples_[n].weights.value() - std::log(double(k + 1));
       }
     }
   }
-  double effective_particles(std::int64_t n) const {  // 1 / sum_m w_bar^2
-    return examples_[n].sum * examples_[n].sum / examples_[n].squares;
-  }
+  double effective_particles(std::int64_t n) const { return examples_[n].effective(); }
 
  private:
-  struct Example {  // sums of w and w^2, in units of exp(max) and exp(2 max)
-    double max = -INFINITY, sum = 0, squares = 0;
-
-    void add(double log_w) {
-      if (log_w == -INFINITY) return;  // w = 0
-      if (log_w > max) {
-        const double shrink = std::exp(max - log_w);
-        sum *= shrink;
-        squares *= shrink * shrink;
-        max = log_w;
-      }
-      const double w = std::exp(log_w - max);
-      sum += w;
-      squares += w * w;
-    }
-    double log_sum() const { return max + std::log(sum); }
-  };
-  std::vector<Example> examples_;
+  std::vector<WeightSums<double>> examples_;
 };
 
 // What the tiles of an evaluation share, and what is done with each.
@@ -106,8 +87,8 @@ void Evaluator::add(Tile tile, Lane& lane, Sums& sums) const {
     const Range range(backend, "weigh");
     lane.pass.log_prob(model.params());
     if (predict) {
-      backend.accumulate_mean_output(lane.pass.output(model.params()),
-                                     {lane.mean.floats(), tile.N, spec().D_out});
+      backend.accumulate_mean_output(
+          {lane.pass.output(model.params()), {lane.mean.floats(), tile.N, spec().D_out}});
     }
     const std::span log_w(lane.log_w.data(), tile.rows());
     download(backend, lane.pass.log_w(), log_w);

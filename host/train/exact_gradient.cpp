@@ -63,7 +63,7 @@ std::vector<float> exact_gradient(const Model& model, const DataSet& data) {
   const std::int64_t states = std::int64_t(1) << units;
   const HiddenBits bits = all_states(spec, states);
   const StagedData staged(backend, data.train, /*height=*/1);
-  Pass pass(backend, spec, {.estimator = Estimator::G4}, /*max_examples=*/1, states);
+  Pass pass(backend, spec, {.estimator = row_of(Estimator::G4)}, /*max_examples=*/1, states);
   const Buffer part(backend, sizeof(float) * model.layout().size);
   const Buffer C_hat(backend, sizeof(float)), ess(backend, sizeof(float));
   backend.set_clock({.step = 0});

@@ -35,7 +35,7 @@ DataSet fixed_batch(const Model& model, const TrainOptions& options, const DataS
   Pass pass(backend, model.spec(), {.backward = false}, count, /*M=*/1);
   const Buffer order(backend, data.train.count * sizeof(std::int32_t));
   auto* rows = reinterpret_cast<std::int32_t*>(order.data());
-  backend.shuffle({options.seed, /*step=*/0, kSitePermutation}, data.train.count, rows);
+  backend.shuffle({{options.seed, /*step=*/0, kSitePermutation}, data.train.count, rows});
   backend.set_clock({.step = 0});
   staged.reorder(rows);
   staged.begin_step(0);
@@ -63,7 +63,7 @@ GradientDraws::GradientDraws(const Model& model, const TrainOptions& options, co
       batches_(model.backend(), data.train, options.batch, options.seed),
       gradient_(model, options, plan_draws(model, options, data), data) {
   // The other estimators begin where G1 has got to.
-  if (!info(options.estimator).has_baseline) step_ = kBaselineWarmup;
+  if (!row_of(options.estimator).has_moving_state()) step_ = kBaselineWarmup;
   while (step_ < kBaselineWarmup) draw();
 }
 

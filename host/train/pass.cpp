@@ -31,11 +31,14 @@ class Carver {
 
 }  // namespace
 
-PartLayout::PartLayout(const NetworkSpec& spec, Estimator estimator)
+PartLayout::PartLayout(const NetworkSpec& spec, const EstimatorRow& estimator)
     : gradient_size(ParamLayout(spec).size) {
   for (const LayerSpec& layer : spec.hidden) {
     baseline_offset.push_back(baseline_size);
-    if (info(estimator).has_baseline && layer.trains_s()) baseline_size += 2 * layer.n_s;
+    beta_offset.push_back(beta_size);
+    if (!layer.trains_s()) continue;
+    if (estimator.has_moving_state()) baseline_size += 2 * layer.n_s;
+    if (estimator.beta != BetaRule::none) beta_size += layer.n_s;
   }
 }
 
@@ -53,6 +56,10 @@ Pass::Pass(Backend& backend, const NetworkSpec& spec, const PassOptions& options
   flows_.reserve(2);
   workspace_ = Buffer(backend, lay_out(nullptr, max_examples, M));
   lay_out(workspace_.data(), max_examples, M);
+  if (options.backward && output_weight_ != w_bar_ && max_examples > 0) {
+    const std::vector<float> equal(max_examples * M, 1 / float(M));
+    backend.upload(std::as_bytes(std::span(equal)), reinterpret_cast<std::byte*>(output_weight_));
+  }
 }
 
 // Which quantities the particles of an example share, and what each layer needs to be told by the
@@ -68,12 +75,13 @@ void Pass::plan() {
     layer.output_shared = shared;
     max_width_ = std::max({max_width_, spec.n_s, spec.n_d});
 
-    const bool path = info(options_.estimator).kind == EstimatorKind::path;
+    const EstimatorRow& estimator = options_.estimator;
     if (spec.n_d > 0) {
       layer.need = layer.output_shared ? Need::sum : Need::rows;
-    } else if (path && spec.trains_s()) {
-      // sum_m g_a^m = e(a) * sum_m G(h^m) where the particles share a
-      layer.need = layer.input_shared ? Need::sum : Need::rows;
+    } else if (estimator.kind == EstimatorKind::path && spec.trains_s()) {
+      // sum_m g_a^m = e(a) * sum_m G(h^m) if the particles share a, and e with it
+      const bool sum = layer.input_shared && !estimator.weight_per_particle;
+      layer.need = sum ? Need::sum : Need::rows;
     }
   }
 }
@@ -98,7 +106,13 @@ std::size_t Pass::lay_out(std::byte* base, std::int64_t max_examples, std::int64
   o_ = carver.matrix(rows, spec_.D_out);
   log_w_ = carver.matrix(rows, 1).data;
   w_bar_ = carver.matrix(rows, 1).data;
+  const auto weights = [&](bool of_w_bar) {
+    return of_w_bar ? w_bar_ : carver.matrix(rows, 1).data;
+  };
   if (options_.backward) {
+    if (options_.estimator.omega != OmegaRule::none)
+      omega_ = weights(options_.estimator.omega == OmegaRule::w_bar);
+    output_weight_ = weights(options_.estimator.output_weight == OutputWeight::w_bar);
     live_index_ = reinterpret_cast<std::int32_t*>(carver.bytes(sizeof(std::int32_t) * rows));
     g_o_ = carver.matrix(rows, spec_.D_out);
     for (Matrix& g : gradients_) g = carver.matrix(rows, max_width_);
@@ -124,16 +138,15 @@ bool Pass::input_shared(std::int64_t l) const {
   return l < spec_.depth() ? layers_[l].input_shared : !spec_.samples();
 }
 
-ConstMatrix Pass::real_input(std::int64_t l) const {
-  return l == 0 ? x_.top(tile_.N) : layers_[l - 1].d.top(input_rows(l));
+// What layer l reads: x, or d or s of the layer below; l = depth(): what the output reads.
+ConstOperand Pass::input(std::int64_t l) const {
+  if (l == 0) return x_.top(tile_.N);
+  if (spec_.hidden[l - 1].n_d == 0) return s(l - 1);
+  return layers_[l - 1].d.top(input_rows(l));
 }
 
 void Pass::multiply_input(std::int64_t l, ConstMatrix W, Matrix out) {
-  if (reads_bits(l)) {
-    backend_.multiply(s(l - 1), W, out, Write::set);
-  } else {
-    backend_.multiply(real_input(l), W, out, Write::set);
-  }
+  backend_.multiply({.z = input(l), .W = W, .out = out});
 }
 
 void Pass::forward(const Tile& tile, const float* params, const HiddenBits* given) {
@@ -154,8 +167,11 @@ void Pass::forward_layer(std::int64_t l, const float* params, const HiddenBits* 
     if (given) {
       backend_.upload_bits((*given)[l], s(l));
     } else {
-      backend_.sample_hidden({options_.seed, std::uint32_t(l)}, tile_, a_s,
-                             slots.b_s.in(params).data, s(l));
+      backend_.sample_hidden({.draw = {options_.seed, std::uint32_t(l), options_.same_draws},
+                              .tile = tile_,
+                              .a = a_s,
+                              .b = slots.b_s.in(params).data,
+                              .s = s(l)});
     }
   }
   if (spec.n_d > 0) forward_d(l, params, fresh);
@@ -175,9 +191,10 @@ void Pass::forward_d(std::int64_t l, const float* params, bool fresh) {
     multiply_input(l, slots.W_d.in(params), d_shared);
   }
   if (spec_.hidden[l].samples()) {
-    backend_.multiply(s(l), slots.U.in(params), d, apart ? Write::set : Write::add);
+    backend_.multiply(
+        {.z = s(l), .W = slots.U.in(params), .out = d, .write = apart ? Write::set : Write::add});
   }
-  backend_.activate(tile_, d_shared, slots.b_d.in(params).data, d);
+  backend_.activate({.tile = tile_, .shared = d_shared, .b = slots.b_d.in(params).data, .d = d});
 }
 
 void Pass::forward_output(const float* params) {
@@ -185,7 +202,7 @@ void Pass::forward_output(const float* params) {
   multiply_input(spec_.depth(), layout_.V.in(params), o_.top(tile_.rows()));
 }
 
-OutputArgs Pass::output(const float* params) const {
+OutputOperands Pass::output(const float* params) const {
   return {.output = spec_.output,
           .tile = tile_,
           .o = o_.top(tile_.rows()),
@@ -193,10 +210,18 @@ OutputArgs Pass::output(const float* params) const {
           .y = y_.top(tile_.N)};
 }
 
-void Pass::log_prob(const float* params) { backend_.output_log_prob(output(params), log_w_); }
+void Pass::log_prob(const float* params) {
+  backend_.output_log_prob({.of = output(params), .log_w = log_w_});
+}
 
 void Pass::weigh(float* C_hat, float* ess) {
-  backend_.particle_weights(tile_, log_w_, w_bar_, C_hat, ess);
+  backend_.particle_weights({.tile = tile_,
+                             .log_w = log_w_,
+                             .w_bar = w_bar_,
+                             .C_hat = C_hat,
+                             .ess = ess,
+                             .omega_rule = omega_ ? options_.estimator.omega : OmegaRule::none,
+                             .omega = omega_});
 }
 
 }  // namespace sfnn

@@ -7,27 +7,31 @@
 #include <vector>
 
 #include "host/backend/backend.hpp"
-#include "host/model/estimator.hpp"
 #include "host/model/network.hpp"
+#include "kernels/estimators.hpp"
 
 namespace sfnn {
 
 struct PassOptions {
   std::uint64_t seed = 1;
-  Estimator estimator = Estimator::G3;
-  float c = 0;           // G5's constant
-  float drop_below = 0;  // particles of less w_bar sit out the backward products; 0: none do
-  bool backward = true;  // false: evaluation, with no workspace for gradients
+  EstimatorRow estimator = row_of(Estimator::G3);
+  float c = 0;              // beta of every unit, if it is a constant
+  float drop_below = 0;     // particles of less w_bar sit out the backward products; 0: none do
+  bool same_draws = false;  // hidden units are drawn by particle and unit alone, not by row
+  bool backward = true;     // false: evaluation, with no workspace for gradients
 };
 
-// Where the sums of a gradient part lie: the parameters' gradient, then G1's sums [2, n_s] layer by
-// layer.
+// Where the sums of a gradient part lie: the parameters' gradient, then the sums behind a moving
+// baseline, [2, n_s] layer by layer. Beside it, where each layer's beta lies.
 struct PartLayout {
-  PartLayout(const NetworkSpec&, Estimator);
+  PartLayout(const NetworkSpec&, const EstimatorRow&);
+  PartLayout(const NetworkSpec& spec, Estimator e) : PartLayout(spec, row_of(e)) {}
 
   std::int64_t gradient_size = 0;
   std::int64_t baseline_size = 0;
   std::vector<std::int64_t> baseline_offset;  // per layer, from the baseline's start
+  std::int64_t beta_size = 0;                 // 0: the estimator has none
+  std::vector<std::int64_t> beta_offset;      // per layer, [n_s] each
 
   std::int64_t size() const { return gradient_size + baseline_size; }
 };
@@ -59,10 +63,11 @@ class Pass {
   // Eq. (6) (28): C_hat [N] and effective particles [N] to where the caller wants them; w_bar stays
   // here.
   void weigh(float* C_hat, float* ess);
-  // Adds the tile's gradient to `part`, laid out by PartLayout. baseline: G1's averages, else null.
-  void backward(const float* params, const float* baseline, const float* C_hat, float* part);
+  // Adds the tile's gradient to `part`. Part and beta are laid out by PartLayout; beta may be null
+  // if the estimator has none.
+  void backward(const float* params, const float* beta, const float* C_hat, float* part);
 
-  OutputArgs output(const float* params) const;
+  OutputOperands output(const float* params) const;
   float* log_w() const { return log_w_; }        // [N*M]
   const float* w_bar() const { return w_bar_; }  // [N*M]
   ConstMatrix a_s(std::int64_t l) const { return layers_[l].a_s.top(input_rows(l)); }
@@ -111,20 +116,20 @@ class Pass {
 
   void choose_rows();
   void backward_output(const float* params, float* part);
-  void backward_layer(std::int64_t l, const float* params, const float* baseline,
-                      const float* C_hat, float* part);
+  void backward_layer(std::int64_t l, const float* params, const float* beta, const float* C_hat,
+                      float* part);
   Flow backward_d(std::int64_t l, const float* params, Matrix g, float* part);
-  Flow backward_s(std::int64_t l, const float* params, const float* baseline, const float* C_hat,
-                  const Matrix& g, const Flow& flow_d, float* part);
+  Flow backward_path(std::int64_t l, const float* params, const Matrix& g, const Flow& flow_d);
+  Flow backward_score(std::int64_t l, const float* params, const float* beta, const float* C_hat,
+                      float* part);
   void accumulate_weights(std::int64_t l, const Flow&, Matrix gW, float* gb);
   Matrix arrive(std::int64_t l);
   Flow summed(const Flow&, const Matrix& buffer) const;
   Matrix next_gradient(std::int64_t rows, std::int64_t cols);
 
-  bool reads_bits(std::int64_t l) const { return l > 0 && spec_.hidden[l - 1].n_d == 0; }
   bool input_shared(std::int64_t l) const;
   std::int64_t input_rows(std::int64_t l) const { return input_shared(l) ? tile_.N : tile_.rows(); }
-  ConstMatrix real_input(std::int64_t l) const;
+  ConstOperand input(std::int64_t l) const;
   RowSet all_examples() const { return {nullptr, tile_.N}; }
 
   Backend& backend_;
@@ -138,10 +143,13 @@ class Pass {
   Buffer workspace_;
   Matrix x_, y_, o_, g_o_;
   float *log_w_ = nullptr, *w_bar_ = nullptr;
+  float* omega_ = nullptr;          // w_bar_ itself, if that is the rule; null: no rule
+  float* output_weight_ = nullptr;  // w_bar_, or 1/M for every row
   std::int32_t* live_index_ = nullptr;
   // Take turns: what arrives at a layer, what its s units make of it, what leaves.
   Matrix gradients_[3];
-  // [N, widest]: a d flow's sum lives until the layer is done, the other is scratch.
+  // [N, widest]: the sums of a layer's d flow and of its s flow live until the next layer has read
+  // them; what arrives is summed in the second before that.
   Matrix sums_[2];
 
   // State of the pass that is under way.

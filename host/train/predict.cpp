@@ -78,8 +78,8 @@ std::vector<float> mean_outputs(const Model& model, const Examples& examples,
       tile.first_particle = m;
       tile.M = std::min(chunk, M - m);
       pass.forward(tile, model.params());
-      backend.accumulate_mean_output(pass.output(model.params()),
-                                     {sum.floats(), tile.N, spec.D_out});
+      backend.accumulate_mean_output(
+          {pass.output(model.params()), {sum.floats(), tile.N, spec.D_out}});
     }
     const auto mean = std::span(means).subspan(tile.first * spec.D_out, tile.N * spec.D_out);
     download(backend, sum.floats(), mean);

@@ -5,20 +5,32 @@
 #include "host/base/error.hpp"
 
 namespace sfnn {
+namespace {
+
+const char* what_one_particle_teaches(BetaRule beta) {
+  switch (beta) {
+    case BetaRule::none:
+      return "each unit would be trained towards its own draw";
+    case BetaRule::constant:
+    case BetaRule::moving_baseline:
+      return "the gradient would be zero";
+  }
+  return "";
+}
+
+}  // namespace
 
 void validate(const TrainOptions& options, const NetworkSpec& spec) {
   spec.validate();
   require(options.particles >= 1, "train.particles must be at least 1");
   require(options.batch >= 1, "train.batch must be at least 1");
   require(options.epochs >= 0, "train.epochs must not be negative");
-  const EstimatorInfo& estimator = info(options.estimator);
-  require(!(estimator.needs_two_particles && options.particles == 1 && spec.trains_s()),
-          fmt::format("train.estimator = {} with train.particles = 1: with one particle every "
-                      "responsibility is 1, so {}; use train.particles of 2 or more",
-                      estimator.name,
-                      options.estimator == Estimator::G4
-                          ? "each unit would be trained towards its own draw"
-                          : "the gradient would be zero"));
+  const EstimatorRow& estimator = row_of(options.estimator);
+  require(options.particles >= estimator.least_particles || !spec.trains_s(),
+          fmt::format("train.estimator = {} with train.particles = {}: with one particle every "
+                      "responsibility is 1, so {}; use train.particles of {} or more",
+                      estimator.name, options.particles, what_one_particle_teaches(estimator.beta),
+                      estimator.least_particles));
   const double warmup = options.warmup_epochs_or_default();
   require(warmup >= 0 && warmup <= double(options.epochs),
           fmt::format("train.warmup_epochs = {}: must lie between 0 and train.epochs = {}", warmup,

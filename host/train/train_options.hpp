@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "host/backend/backend.hpp"
-#include "host/model/estimator.hpp"
 #include "host/model/network.hpp"
+#include "kernels/estimators.hpp"
 
 namespace sfnn {
 

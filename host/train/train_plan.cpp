@@ -50,7 +50,7 @@ TrainPlan plan_training(Backend& backend, const NetworkSpec& spec, const TrainOp
                    .total_steps = options.epochs * plan.steps_per_epoch};
   require(plan.schedule.total_steps < kEvaluationStep, "train.epochs: more than 2^30 steps");
   plan.pass = {.seed = options.seed,
-               .estimator = options.estimator,
+               .estimator = row_of(options.estimator),
                .c = float(options.c_or_default(plan.M)),
                .drop_below = float(options.drop_below_or_default(plan.M))};
   plan.data_bytes = StagedData::bytes(backend, data.train, plan.batch);

@@ -49,8 +49,8 @@ void Trainer::train_step() {
 void Trainer::enqueue_step(std::int64_t N) {
   gradient_.enqueue(batches_, N);
   const Range range(model_.backend(), "update");
-  model_.backend().accumulate_metrics(N, gradient_.C_hat(), gradient_.ess(),
-                                      reinterpret_cast<double*>(sums_.data()));
+  model_.backend().accumulate_metrics(
+      {N, gradient_.C_hat(), gradient_.ess(), reinterpret_cast<double*>(sums_.data())});
   const Parts parts = gradient_.parts(N);
   optimizer_.enqueue(parts, N);
   gradient_.move_baseline(parts, N);

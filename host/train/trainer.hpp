@@ -24,8 +24,8 @@ Model fresh_model(Backend&, const NetworkSpec&, const TrainOptions&, const DataS
 
 class Trainer {
  public:
-  // Trains these weights, of which it becomes the owner, by a plan of the same options and data. The
-  // plan is made before the model: it counts the memory that is free. The data must outlive the
+  // Trains these weights, of which it becomes the owner, by a plan of the same options and data.
+  // The plan is made before the model: it counts the memory that is free. The data must outlive the
   // trainer.
   Trainer(const TrainPlan&, Model, const TrainOptions&, const DataSet&);
   // The same from fresh weights.

@@ -111,7 +111,7 @@ TEST_P(CpuBackendTest, ProductsWithBits) {
             const OwnedBits z(backend, bits, rows, K);
             Floats out = start;
             out.push_back(kUntouched);
-            backend.multiply(z.bits, view(W, K, H), view(out, rows, H), write);
+            backend.multiply({z.bits, view(W, K, H), view(out, rows, H), write});
             return out;
           });
         }
@@ -135,7 +135,7 @@ TEST_P(CpuBackendTest, OuterProductsWithBits) {
             const OwnedBits z(backend, bits, rows, K);
             Floats gW = start;
             gW.push_back(kUntouched);
-            backend.accumulate_outer(z.bits, set, view(g, set.count, H), view(gW, K, H));
+            backend.accumulate_outer({z.bits, set, view(g, set.count, H), view(gW, K, H)});
             return gW;
           });
         }
@@ -149,8 +149,10 @@ TEST_P(CpuBackendTest, OuterProductsWithSelectedRowsOfFloats) {
   const auto index = some_rows(90, 3);
   expect_same(1e-5, [&](Backend& backend) {
     Floats gW = normals(33 * 20, 4);
-    backend.accumulate_outer(view(z, 90, 33), {index.data(), std::int64_t(index.size())},
-                             view(g, std::int64_t(index.size()), 20), view(gW, 33, 20));
+    backend.accumulate_outer({view(z, 90, 33),
+                              {index.data(), std::int64_t(index.size())},
+                              view(g, std::int64_t(index.size()), 20),
+                              view(gW, 33, 20)});
     return gW;
   });
 }
@@ -167,7 +169,7 @@ TEST_P(CpuBackendTest, DrawsEqualThePlainOnesExceptAtTies) {
       Buffer buffer(cpu_, cpu_.bits_bytes(rows, s.H));
       const Bits bits{buffer.data(), rows, s.H};
       std::fill_n(buffer.data(), buffer.bytes(), std::byte(0xFF));
-      cpu_.sample_hidden(draw, tile, view(a, shared ? s.N : rows, s.H), b.data(), bits);
+      cpu_.sample_hidden({draw, tile, view(a, shared ? s.N : rows, s.H), b.data(), bits});
       std::vector<std::uint8_t> h(std::size_t(rows * s.H));
       cpu_.download_bits(bits, h);
       for (std::int64_t r = 0; r < rows; ++r) {
@@ -194,7 +196,7 @@ TEST_P(CpuBackendTest, FairCoinsWithoutWeights) {
     backend.set_clock({.step = 5});
     Buffer buffer(backend, backend.bits_bytes(6, 100));
     const Bits s{buffer.data(), 6, 100};
-    backend.sample_hidden({1, 0}, {.first = 2, .N = 2, .M = 3}, {}, nullptr, s);
+    backend.sample_hidden({.draw = {1, 0}, .tile = {.first = 2, .N = 2, .M = 3}, .s = s});
     std::vector<std::uint8_t> h(600);
     backend.download_bits(s, h);
     return Floats(h.begin(), h.end());
@@ -205,7 +207,7 @@ TEST_P(CpuBackendTest, SaturatedUnitsAreCertain) {
   const Floats a{-INFINITY, -200, 200, INFINITY}, b(4, 0.0f);
   Buffer buffer(cpu_, cpu_.bits_bytes(1000, 4));
   const Bits s{buffer.data(), 1000, 4};
-  cpu_.sample_hidden({1, 0}, {.N = 1, .M = 1000}, view(a, 1, 4), b.data(), s);
+  cpu_.sample_hidden({{1, 0}, {.N = 1, .M = 1000}, view(a, 1, 4), b.data(), s});
   std::vector<std::uint8_t> h(4000);
   cpu_.download_bits(s, h);
   for (std::size_t e = 0; e < h.size(); ++e) ASSERT_EQ(h[e], e % 4 >= 2);
@@ -219,8 +221,8 @@ TEST_P(CpuBackendTest, Activations) {
       expect_same(1e-6, [&](Backend& backend) {
         Floats d = normals(s.N * s.M * s.H, seed + 2, 3);
         d.push_back(kUntouched);
-        backend.activate(tile, shared ? view(z, s.N, s.H) : ConstMatrix{}, b.data(),
-                         view(d, s.N * s.M, s.H));
+        backend.activate(
+            {tile, shared ? view(z, s.N, s.H) : ConstMatrix{}, b.data(), view(d, s.N * s.M, s.H)});
         return d;
       });
     });
@@ -244,11 +246,11 @@ class CpuOutputTest : public CpuBackendTest {
                                               : float(random.uniform());
           const Floats o = normals(tile.rows() * s.H, seed + 1, 4), c = normals(s.H, seed + 2);
           const auto index = some_rows(tile.rows(), seed + 3);
-          body(OutputArgs{.output = output,
-                          .tile = tile,
-                          .o = view(o, tile.rows(), s.H),
-                          .c = c.data(),
-                          .y = view(y, s.N, output == Output::softmax ? 1 : s.H)},
+          body(OutputOperands{.output = output,
+                              .tile = tile,
+                              .o = view(o, tile.rows(), s.H),
+                              .c = c.data(),
+                              .y = view(y, s.N, output == Output::softmax ? 1 : s.H)},
                RowSet{index.data(), std::int64_t(index.size())});
         });
       }
@@ -257,10 +259,10 @@ class CpuOutputTest : public CpuBackendTest {
 };
 
 TEST_P(CpuOutputTest, LogProb) {
-  for_outputs([&](const OutputArgs& args, RowSet) {
+  for_outputs([&](const OutputOperands& args, RowSet) {
     expect_same(2e-6, [&](Backend& backend) {
       Floats log_w(std::size_t(args.o.rows) + 1, kUntouched);
-      backend.output_log_prob(args, log_w.data());
+      backend.output_log_prob({args, log_w.data()});
       return log_w;
     });
   });
@@ -271,32 +273,32 @@ TEST_P(CpuOutputTest, LogProbOfManyUndecidedPixels) {
   const std::int64_t D = 5000;
   const Floats o(D, 0.0f), y(D, 0.5f);
   float log_w = 0;
-  cpu_.output_log_prob({.output = Output::bernoulli,
-                        .tile = {.N = 1, .M = 1},
-                        .o = view(o, 1, D),
-                        .c = o.data(),
-                        .y = view(y, 1, D)},
-                       &log_w);
+  cpu_.output_log_prob({.of = {.output = Output::bernoulli,
+                               .tile = {.N = 1, .M = 1},
+                               .o = view(o, 1, D),
+                               .c = o.data(),
+                               .y = view(y, 1, D)},
+                        .log_w = &log_w});
   EXPECT_NEAR(log_w, -double(D) * std::log(2.0), 1e-5 * double(D));
 }
 
 TEST_P(CpuOutputTest, MeanOutput) {
-  for_outputs([&](const OutputArgs& args, RowSet) {
+  for_outputs([&](const OutputOperands& args, RowSet) {
     expect_same(1e-5, [&](Backend& backend) {
       Floats mean(std::size_t(args.tile.N * args.o.cols) + 1, 0.25f);
-      backend.accumulate_mean_output(args, view(mean, args.tile.N, args.o.cols));
+      backend.accumulate_mean_output({args, view(mean, args.tile.N, args.o.cols)});
       return mean;
     });
   });
 }
 
 TEST_P(CpuOutputTest, Gradient) {
-  for_outputs([&](const OutputArgs& args, RowSet some) {
+  for_outputs([&](const OutputOperands& args, RowSet some) {
     const Floats w_bar = normals(args.tile.rows(), 5);
     for (RowSet rows : {some, RowSet{nullptr, args.tile.rows()}}) {
       expect_same(1e-5, [&](Backend& backend) {
         Floats g(std::size_t(rows.count * args.o.cols) + 1, kUntouched);
-        backend.output_grad(args, w_bar.data(), rows, view(g, rows.count, args.o.cols));
+        backend.output_grad({args, w_bar.data(), rows, view(g, rows.count, args.o.cols)});
         return g;
       });
     }
@@ -312,28 +314,53 @@ TEST_P(CpuBackendTest, ParticleWeights) {
     expect_same(1e-5, [&](Backend& backend) {
       Floats out(std::size_t(s.N * (s.M + 2)) + 1, kUntouched);
       float* C_hat = out.data() + s.N * s.M;
-      backend.particle_weights({.N = s.N, .M = s.M}, log_w.data(), out.data(), C_hat, C_hat + s.N);
+      backend.particle_weights(
+          {{.N = s.N, .M = s.M}, log_w.data(), out.data(), C_hat, C_hat + s.N});
       return out;
     });
   });
 }
 
-TEST_P(CpuBackendTest, HiddenGradientsOfEveryEstimator) {
-  for (Estimator estimator :
-       {Estimator::G1, Estimator::G2, Estimator::G3, Estimator::G4, Estimator::G5}) {
+// a and g by example, a and g by particle, and a by example for each particle's g.
+TEST_P(CpuBackendTest, PathGradients) {
+  for (const PathRule rule : {PathRule::one, PathRule::sigmoid_slope}) {
+    for (const bool shared : {true, false}) {
+      for (const bool summed : {true, false}) {
+        if (summed && !shared) continue;
+        for_shapes([&](const Shape& s, std::uint64_t seed) {
+          SCOPED_TRACE(testing::Message() << int(rule) << " shared " << shared << summed);
+          const std::int64_t rows = s.N * s.M, a_rows = shared ? s.N : rows;
+          const Floats a = normals(a_rows * s.H, seed + 1, 2), b = normals(s.H, seed + 2);
+          const auto index = some_rows(rows, seed + 6);
+          const RowSet set =
+              summed ? RowSet{nullptr, s.N} : RowSet{index.data(), std::int64_t(index.size())};
+          expect_same(1e-5, [&](Backend& backend) {
+            Floats g = normals(set.count * s.H, seed + 7);
+            g.push_back(kUntouched);
+            backend.path_grad({rule,
+                               {.N = s.N, .M = s.M},
+                               view(a, a_rows, s.H),
+                               b.data(),
+                               set,
+                               view(g, set.count, s.H)});
+            return g;
+          });
+        });
+      }
+    }
+  }
+}
+
+TEST_P(CpuBackendTest, ScoreGradients) {
+  for (const bool has_beta : {true, false}) {
     for (bool shared : {true, false}) {
       for_shapes([&](const Shape& s, std::uint64_t seed) {
-        SCOPED_TRACE(testing::Message() << "G" << int(estimator) + 1 << " shared " << shared);
+        SCOPED_TRACE(testing::Message() << "beta " << has_beta << " shared " << shared);
         const std::int64_t rows = s.N * s.M;
         const auto bits = coins(rows * s.H, seed);
         const Floats a = normals((shared ? s.N : rows) * s.H, seed + 1, 2);
-        const Floats b = normals(s.H, seed + 2), w_bar = normals(rows, seed + 3);
-        const Floats C_hat = normals(s.N, seed + 4, 50), L = normals(s.H, seed + 5);
-        Floats baseline(std::size_t(2 * s.H));
-        for (std::int64_t i = 0; i < s.H; ++i) {
-          baseline[i] = i % 3 == 0 ? 0.0f : 0.1f;  // a unit that stopped being random has none
-          baseline[s.H + i] = L[i];
-        }
+        const Floats b = normals(s.H, seed + 2), omega = normals(rows, seed + 3, 50);
+        const Floats beta = normals(s.H, seed + 4, 10);
         const auto index = some_rows(rows, seed + 6);
         const bool whole = shared || s.M == 1;
         const RowSet set =
@@ -342,20 +369,45 @@ TEST_P(CpuBackendTest, HiddenGradientsOfEveryEstimator) {
           const OwnedBits h(backend, bits, rows, s.H);
           Floats g = normals(set.count * s.H, seed + 7);
           g.push_back(kUntouched);
-          backend.hidden_grad({.estimator = estimator,
-                               .tile = {.N = s.N, .M = s.M},
-                               .a = view(a, shared ? s.N : rows, s.H),
-                               .b = b.data(),
-                               .s = h.bits,
-                               .w_bar = w_bar.data(),
-                               .C_hat = C_hat.data(),
-                               .baseline = baseline.data(),
-                               .c = 0.05f,
-                               .rows = set,
-                               .g = view(g, set.count, s.H)});
+          backend.score_grad({.tile = {.N = s.N, .M = s.M},
+                              .a = view(a, shared ? s.N : rows, s.H),
+                              .b = b.data(),
+                              .s = h.bits,
+                              .omega = omega.data(),
+                              .beta = has_beta ? beta.data() : nullptr,
+                              .rows = set,
+                              .g = view(g, set.count, s.H)});
           return g;
         });
       });
+    }
+  }
+}
+
+// A unit that stopped being random has no baseline.
+TEST_P(CpuBackendTest, BetaIsTheQuotientOfTheAverages) {
+  const Floats averages{0.5f, 0.0f, 1e-9f, 2, 7, 7};
+  Floats beta(3);
+  cpu_.make_beta({averages.data(), 3, beta.data()});
+  EXPECT_EQ(beta, (Floats{4, 0, 0}));
+}
+
+TEST_P(CpuBackendTest, OmegaByItsRule) {
+  const Floats log_w = normals(6, 3, 2);
+  for (const OmegaRule rule : {OmegaRule::none, OmegaRule::w_bar, OmegaRule::C_hat}) {
+    for (Backend* backend : {static_cast<Backend*>(&cpu_), static_cast<Backend*>(&plain_)}) {
+      Floats w_bar(6), C_hat(2), ess(2), omega(6, kUntouched), expected(6, kUntouched);
+      backend->particle_weights({{.N = 2, .M = 3},
+                                 log_w.data(),
+                                 w_bar.data(),
+                                 C_hat.data(),
+                                 ess.data(),
+                                 rule,
+                                 omega.data()});
+      if (rule == OmegaRule::w_bar) expected = w_bar;
+      if (rule == OmegaRule::C_hat)
+        expected = {C_hat[0], C_hat[0], C_hat[0], C_hat[1], C_hat[1], C_hat[1]};
+      EXPECT_EQ(omega, expected);
     }
   }
 }
@@ -370,25 +422,27 @@ TEST_P(CpuBackendTest, SumsOverRows) {
     const Tile tile{.N = s.N, .M = s.M};
     expect_same(2e-5, [&](Backend& backend) {
       Floats out(std::size_t(s.N * s.H) + 1, kUntouched);
-      backend.sum_particles(tile, {index.data(), count}, view(g, count, s.H), view(out, s.N, s.H));
+      backend.sum_particles(
+          {tile, {index.data(), count}, view(g, count, s.H), view(out, s.N, s.H)});
       return out;
     });
     expect_same(2e-5, [&](Backend& backend) {
       Floats gb = normals(s.H + 1, seed + 4);
-      backend.accumulate_column_sums(view(g, rows, s.H), gb.data());
+      backend.accumulate_column_sums({view(g, rows, s.H), gb.data()});
       return gb;
     });
     expect_same(1e-6, [&](Backend& backend) {
       Floats out = normals(count * s.H + 1, seed + 5);
-      backend.deterministic_grad(view(g, rows, s.H), {index.data(), count}, view(out, count, s.H));
+      backend.deterministic_grad(
+          {view(g, rows, s.H), {index.data(), count}, view(out, count, s.H)});
       return out;
     });
     for (bool shared : {true, false}) {
       expect_same(1e-4, [&](Backend& backend) {
         const OwnedBits h(backend, coins(rows * s.H, seed + 6), rows, s.H);
         Floats sums = normals(2 * s.H + 1, seed + 7);
-        backend.accumulate_baseline(tile, view(g, shared ? s.N : rows, s.H), b.data(), h.bits,
-                                    C_hat.data(), sums.data());
+        backend.accumulate_baseline(
+            {tile, view(g, shared ? s.N : rows, s.H), b.data(), h.bits, C_hat.data(), sums.data()});
         return sums;
       });
     }

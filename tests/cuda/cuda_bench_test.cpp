@@ -13,7 +13,7 @@ constexpr Repetitions kFew{.rounds = 3, .calls = 2};
 class CudaBench : public testing::TestWithParam<MathMode> {
  protected:
   CudaBackend eager_{0, GetParam(), false}, graph_{0, GetParam(), true};
-  const Math math_ = parse_math(std::string(to_string(GetParam())));
+  const Math math_ = GetParam();
 };
 
 TEST_P(CudaBench, EveryOpIsRightAndCanBeTimed) {

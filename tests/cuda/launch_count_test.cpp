@@ -43,8 +43,7 @@ TEST(MathModes, OnlyTf32Rounds) {
     const auto backend = make_test_backend(name);
     const Buffer a = upload(*backend, std::vector<float>{1 + 0x1p-15f});
     Buffer out(*backend, sizeof(float));
-    backend->multiply(ConstMatrix{a.floats(), 1, 1}, {a.floats(), 1, 1}, {out.floats(), 1, 1},
-                      Write::set);
+    backend->multiply({ConstMatrix{a.floats(), 1, 1}, {a.floats(), 1, 1}, {out.floats(), 1, 1}});
     return download(*backend, out.floats(), 1)[0];
   };
   EXPECT_EQ(product("cuda_tf32"), 1);
@@ -61,8 +60,8 @@ TEST(MathModes, OddSizesAreSplitIntoAlignedParts) {
     const Buffer s(*backend, backend->bits_bytes(rows, inner));
     const Buffer out(*backend, rows * cols * sizeof(float));
     gpusim::clear_launches();
-    backend->multiply(ConstBits{s.data(), rows, inner}, {W.floats(), inner, cols},
-                      {out.floats(), rows, cols}, Write::set);
+    backend->multiply(
+        {ConstBits{s.data(), rows, inner}, {W.floats(), inner, cols}, {out.floats(), rows, cols}});
     backend->synchronize();
     int products = 0;
     for (const gpusim::LaunchRecord& launch : gpusim::launches()) {

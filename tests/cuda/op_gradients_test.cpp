@@ -1,6 +1,5 @@
 // The ops behind the outputs' likelihood and the gradients, at shapes beyond a lane's first turn, a
 // loop's first unrolled round and one wave of blocks, on all rows and on some of them.
-#include "host/model/estimator.hpp"
 #include "tests/cuda/op_parity.hpp"
 
 namespace sfnn {
@@ -41,8 +40,10 @@ TEST_P(OpGradients, SumsOverParticles) {
       const auto g = normals(count * H, 11);
       expect_equal(N * H, float_tolerance(M, 3 * M), "sums", [&](Backend& backend, float* out) {
         const Buffer d_g = upload(backend, g), index = upload(backend, some);
-        backend.sum_particles({.N = N, .M = M}, row_set(index, count, all, rows),
-                              {d_g.floats(), count, H}, {out, N, H});
+        backend.sum_particles({{.N = N, .M = M},
+                               row_set(index, count, all, rows),
+                               {d_g.floats(), count, H},
+                               {out, N, H}});
       });
     }
   }
@@ -85,37 +86,38 @@ TEST_P(OpGradients, LogLikelihoodsAndTheirGradients) {
                    y = targets(output, N, D), w_bar = normals(rows, 3);
         const auto with = [&](Backend& backend, const auto& op) {
           const Buffer d_o = upload(backend, o), d_c = upload(backend, c), d_y = upload(backend, y);
-          op(OutputArgs{output,
-                        {.N = N, .M = M},
-                        {d_o.floats(), rows, D},
-                        d_c.floats(),
-                        {d_y.floats(), N, output == Output::softmax ? 1 : D}});
+          op(OutputOperands{output,
+                            {.N = N, .M = M},
+                            {d_o.floats(), rows, D},
+                            d_c.floats(),
+                            {d_y.floats(), N, output == Output::softmax ? 1 : D}});
         };
         // A lane adds up every 32nd term, the lanes' sums are added by five shuffles.
         const double size = 4 * scale + std::abs(slope) * double(D) / 32 + 4;
         const double magnitude = output == Output::softmax    ? size
                                  : output == Output::gaussian ? double(D) * size * size
                                                               : double(D) * size;
-        expect_equal(rows, float_tolerance(double(D) / 32 + 5, magnitude), "log_w",
-                     [&](Backend& backend, float* out) {
-                       with(backend, [&](const OutputArgs& p) { backend.output_log_prob(p, out); });
-                     });
+        expect_equal(
+            rows, float_tolerance(double(D) / 32 + 5, magnitude), "log_w",
+            [&](Backend& backend, float* out) {
+              with(backend, [&](const OutputOperands& p) { backend.output_log_prob({p, out}); });
+            });
         const std::vector<std::int32_t> some = some_rows(rows);
         for (const bool all : {true, false}) {
           const std::int64_t count = all ? rows : std::int64_t(some.size());
           expect_equal(
               count * D, float_tolerance(1, 4 * size), "g_o", [&](Backend& backend, float* out) {
                 const Buffer d_w_bar = upload(backend, w_bar), index = upload(backend, some);
-                with(backend, [&](const OutputArgs& p) {
-                  backend.output_grad(p, d_w_bar.floats(), row_set(index, count, all, rows),
-                                      {out, count, D});
+                with(backend, [&](const OutputOperands& p) {
+                  backend.output_grad(
+                      {p, d_w_bar.floats(), row_set(index, count, all, rows), {out, count, D}});
                 });
               });
         }
         expect_equal(N * D, float_tolerance(M, M * size), "mean",
                      [&](Backend& backend, float* out) {
-                       with(backend, [&](const OutputArgs& p) {
-                         backend.accumulate_mean_output(p, {out, N, D});
+                       with(backend, [&](const OutputOperands& p) {
+                         backend.accumulate_mean_output({p, {out, N, D}});
                        });
                      });
       }
@@ -123,48 +125,84 @@ TEST_P(OpGradients, LogLikelihoodsAndTheirGradients) {
   }
 }
 
-TEST_P(OpGradients, OfEveryEstimator) {
-  for (const EstimatorInfo& estimator : kEstimators) {
-    for (const bool shared : {true, false}) {
+// a and g by example, a and g by particle, and a by example for each particle's g.
+TEST_P(OpGradients, OfPathUnits) {
+  for (const PathRule rule : {PathRule::one, PathRule::sigmoid_slope}) {
+    for (const auto& [shared, summed] : {std::pair{true, true}, {false, false}, {true, false}}) {
       for (const auto& [N, M, H] : {Shape{1, 1, 1}, {3, 5, 37}, {many_, 2, 2}, {1, 9, 70}}) {
-        SCOPED_TRACE(testing::Message() << estimator.name << (shared ? " shared " : " ") << N
-                                        << " x " << M << " x " << H);
+        SCOPED_TRACE(testing::Message() << int(rule) << " shared " << shared << " summed " << summed
+                                        << ", " << N << " x " << M << " x " << H);
         const std::int64_t rows = N * M, a_rows = shared ? N : rows;
         const std::vector<std::int32_t> some = some_rows(rows);
-        const auto a = normals(a_rows * H, 1, 3), b = normals(H, 2), w_bar = normals(rows, 3),
-                   C_hat = normals(N, 4, 10), g = normals(rows * H, 5);
-        std::vector<float> baseline = normals(2 * H, 6);
-        for (std::int64_t i = 0; i < H; ++i) baseline[i] = std::abs(baseline[i]) + 0.1f;
+        const auto a = normals(a_rows * H, 1, 3), b = normals(H, 2), g = normals(rows * H, 5);
+        for (const bool all : {true, false}) {
+          if (summed && !all) continue;  // rows are the examples
+          const std::int64_t height = summed ? N : rows;
+          const std::int64_t count = all ? height : std::int64_t(some.size());
+          expect_equal(count * H, 1e-5, "g", [&](Backend& backend, float* out) {
+            const Buffer d_a = upload(backend, a), d_b = upload(backend, b),
+                         index = upload(backend, some);
+            backend.upload(std::as_bytes(std::span(g).first(count * H)),
+                           reinterpret_cast<std::byte*>(out));
+            backend.path_grad({rule,
+                               {.N = N, .M = M},
+                               {d_a.floats(), a_rows, H},
+                               d_b.floats(),
+                               row_set(index, count, all, height),
+                               {out, count, H}});
+          });
+        }
+      }
+    }
+  }
+}
+
+TEST_P(OpGradients, OfScoreUnits) {
+  for (const bool has_beta : {true, false}) {
+    for (const bool shared : {true, false}) {
+      for (const auto& [N, M, H] : {Shape{1, 1, 1}, {3, 5, 37}, {many_, 2, 2}, {1, 9, 70}}) {
+        SCOPED_TRACE(testing::Message() << (has_beta ? "beta" : "") << (shared ? " shared " : " ")
+                                        << N << " x " << M << " x " << H);
+        const std::int64_t rows = N * M, a_rows = shared ? N : rows;
+        const std::vector<std::int32_t> some = some_rows(rows);
+        const auto a = normals(a_rows * H, 1, 3), b = normals(H, 2), omega = normals(rows, 3, 10),
+                   beta = normals(H, 6);
         Random random(7);
         std::vector<std::uint8_t> bits(rows * H);
         for (auto& bit : bits) bit = std::uint8_t(random.integer(0, 1));
         for (const bool all : {true, false}) {
           if (shared && !all) continue;  // rows are the examples
           const std::int64_t count = all ? a_rows : std::int64_t(some.size());
-          expect_equal(
-              count * H, float_tolerance(M, 300 * M), "g", [&](Backend& backend, float* out) {
-                const Buffer d_a = upload(backend, a), d_b = upload(backend, b),
-                             d_w_bar = upload(backend, w_bar), d_C_hat = upload(backend, C_hat),
-                             d_baseline = upload(backend, baseline), index = upload(backend, some);
-                Buffer s(backend, backend.bits_bytes(rows, H));
-                backend.upload_bits(bits, {s.data(), rows, H});
-                backend.upload(std::as_bytes(std::span(g).first(count * H)),
-                               reinterpret_cast<std::byte*>(out));
-                backend.hidden_grad({.estimator = estimator.id,
-                                     .tile = {.N = N, .M = M},
-                                     .a = {d_a.floats(), a_rows, H},
-                                     .b = d_b.floats(),
-                                     .s = {s.data(), rows, H},
-                                     .w_bar = d_w_bar.floats(),
-                                     .C_hat = d_C_hat.floats(),
-                                     .baseline = d_baseline.floats(),
-                                     .c = 0.25f,
-                                     .rows = row_set(index, count, all, a_rows),
-                                     .g = {out, count, H}});
-              });
+          expect_equal(count * H, float_tolerance(M, 300 * M), "g",
+                       [&](Backend& backend, float* out) {
+                         const Buffer d_a = upload(backend, a), d_b = upload(backend, b),
+                                      d_omega = upload(backend, omega),
+                                      d_beta = upload(backend, beta), index = upload(backend, some);
+                         Buffer s(backend, backend.bits_bytes(rows, H));
+                         backend.upload_bits(bits, {s.data(), rows, H});
+                         backend.score_grad({.tile = {.N = N, .M = M},
+                                             .a = {d_a.floats(), a_rows, H},
+                                             .b = d_b.floats(),
+                                             .s = {s.data(), rows, H},
+                                             .omega = d_omega.floats(),
+                                             .beta = has_beta ? d_beta.floats() : nullptr,
+                                             .rows = row_set(index, count, all, a_rows),
+                                             .g = {out, count, H}});
+                       });
         }
       }
     }
+  }
+}
+
+TEST_P(OpGradients, BetaOfManyUnits) {
+  for (const std::int64_t H : {std::int64_t(1), beyond_one_wave(kThreads)}) {
+    std::vector<float> averages = normals(2 * H, 6);
+    for (std::int64_t i = 0; i < H; ++i) averages[i] = i % 3 ? std::abs(averages[i]) + 0.1f : 0.0f;
+    expect_equal(H, 1e-6, "beta", [&](Backend& backend, float* out) {
+      const Buffer d_averages = upload(backend, averages);
+      backend.make_beta({d_averages.floats(), H, out});
+    });
   }
 }
 
@@ -176,8 +214,10 @@ TEST_P(OpGradients, DeterministicUnitsForwardAndBack) {
       expect_equal(rows * H, 1e-6, "d", [&](Backend& backend, float* out) {
         const Buffer d_common = upload(backend, common), d_b = upload(backend, b);
         backend.upload(std::as_bytes(std::span(a)), reinterpret_cast<std::byte*>(out));
-        backend.activate({.N = N, .M = M}, {shared ? d_common.floats() : nullptr, N, H},
-                         d_b.floats(), {out, rows, H});
+        backend.activate({{.N = N, .M = M},
+                          {shared ? d_common.floats() : nullptr, N, H},
+                          d_b.floats(),
+                          {out, rows, H}});
       });
     }
     const std::vector<std::int32_t> some = some_rows(rows);
@@ -187,8 +227,8 @@ TEST_P(OpGradients, DeterministicUnitsForwardAndBack) {
         const Buffer d = upload(backend, a), index = upload(backend, some);
         backend.upload(std::as_bytes(std::span(a).first(count * H)),
                        reinterpret_cast<std::byte*>(out));
-        backend.deterministic_grad({d.floats(), rows, H}, row_set(index, count, all, rows),
-                                   {out, count, H});
+        backend.deterministic_grad(
+            {{d.floats(), rows, H}, row_set(index, count, all, rows), {out, count, H}});
       });
     }
   }
@@ -218,11 +258,9 @@ TEST_P(OpGradients, WeightsOfWhatReadsManyRows) {
       const RowSet set = row_set(index, count, /*all=*/false, rows);
       const ConstMatrix gradient{d_g.floats(), count, D};
       const Matrix gW{out, H, D};
-      if (of_bits) {
-        backend.accumulate_outer(ConstBits{s.data(), rows, H}, set, gradient, gW);
-      } else {
-        backend.accumulate_outer(ConstMatrix{d_z.floats(), rows, H}, set, gradient, gW);
-      }
+      const ConstOperand from =
+          of_bits ? ConstOperand(ConstBits{s.data(), rows, H}) : ConstMatrix{d_z.floats(), rows, H};
+      backend.accumulate_outer({from, set, gradient, gW});
     });
   }
 }

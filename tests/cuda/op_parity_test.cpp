@@ -25,10 +25,14 @@ TEST_P(OpParity, ParticleWeightsFromOneParticleToTenThousand) {
                              {2, 10000}}) {
     const auto log_w = normals(N * M, M, 30);
     const Tile tile{.N = N, .M = M};
-    expect_equal((M + 2) * N, 2e-4, "w_bar, C_hat, ess", [&](Backend& backend, float* out) {
-      const Buffer d_log_w = upload(backend, log_w);
-      backend.particle_weights(tile, d_log_w.floats(), out, out + N * M, out + N * M + N);
-    });
+    for (const OmegaRule rule : {OmegaRule::none, OmegaRule::w_bar, OmegaRule::C_hat}) {
+      expect_equal(
+          (2 * M + 2) * N, 2e-4, "w_bar, C_hat, ess, omega", [&](Backend& backend, float* out) {
+            const Buffer d_log_w = upload(backend, log_w);
+            float *C_hat = out + N * M, *ess = C_hat + N;
+            backend.particle_weights({tile, d_log_w.floats(), out, C_hat, ess, rule, ess + N});
+          });
+    }
   }
 }
 
@@ -52,7 +56,7 @@ TEST_P(OpParity, DrawsAreTheCpusBitForBit) {
         Buffer s(backend, backend.bits_bytes(N * M, H));
         backend.set_clock({.step = kMaxStep - 1});
         const ConstMatrix view{logits ? d_a.floats() : nullptr, shared ? N : N * M, H};
-        backend.sample_hidden(draw, tile, view, d_b.floats(), {s.data(), N * M, H});
+        backend.sample_hidden({draw, tile, view, d_b.floats(), {s.data(), N * M, H}});
         std::vector<std::uint8_t> bits(N * M * H);
         backend.download_bits({s.data(), N * M, H}, bits);
         return bits;
@@ -86,9 +90,11 @@ TEST_P(OpParity, AUnitFiresWhereUIsItsProbability) {
                    d_b = upload(*backend, std::vector<float>(4, 0.0f));
       Buffer s(*backend, backend->bits_bytes(1, 4));
       backend->set_clock({});
-      backend->sample_hidden({.seed = 1},
-                             {.first = example, .N = 1, .M = 1, .first_particle = particle},
-                             {d_a.floats(), 1, 4}, d_b.floats(), {s.data(), 1, 4});
+      backend->sample_hidden({{.seed = 1},
+                              {.first = example, .N = 1, .M = 1, .first_particle = particle},
+                              {d_a.floats(), 1, 4},
+                              d_b.floats(),
+                              {s.data(), 1, 4}});
       std::vector<std::uint8_t> bits(4);
       backend->download_bits({s.data(), 1, 4}, bits);
       EXPECT_EQ(int(bits[3]), 1) << backend->name() << ", u = " << u;
@@ -102,8 +108,8 @@ TEST_P(OpParity, ColumnSumsOfManyRows) {
     expect_equal(cols, float_tolerance(rows, rows), "column sums",
                  [&](Backend& backend, float* out) {
                    const Buffer d_g = upload(backend, g);
-                   backend.accumulate_column_sums({d_g.floats(), rows, cols}, out);
-                   backend.accumulate_column_sums({d_g.floats(), rows, cols}, out);  // adds
+                   backend.accumulate_column_sums({{d_g.floats(), rows, cols}, out});
+                   backend.accumulate_column_sums({{d_g.floats(), rows, cols}, out});  // adds
                  });
   }
 }
@@ -115,15 +121,19 @@ TEST_P(OpParity, BaselineSumsOfManyRows) {
     Random random(6);
     std::vector<std::uint8_t> bits(N * M * H);
     for (auto& bit : bits) bit = std::uint8_t(random.integer(0, 1));
-    expect_equal(
-        2 * H, float_tolerance(N * M, N * M), "baseline sums", [&](Backend& backend, float* out) {
-          const Buffer d_a = upload(backend, a), d_b = upload(backend, b),
-                       d_C_hat = upload(backend, C_hat);
-          Buffer s(backend, backend.bits_bytes(N * M, H));
-          backend.upload_bits(bits, {s.data(), N * M, H});
-          backend.accumulate_baseline({.N = N, .M = M}, {d_a.floats(), shared ? N : N * M, H},
-                                      d_b.floats(), {s.data(), N * M, H}, d_C_hat.floats(), out);
-        });
+    expect_equal(2 * H, float_tolerance(N * M, N * M), "baseline sums",
+                 [&](Backend& backend, float* out) {
+                   const Buffer d_a = upload(backend, a), d_b = upload(backend, b),
+                                d_C_hat = upload(backend, C_hat);
+                   Buffer s(backend, backend.bits_bytes(N * M, H));
+                   backend.upload_bits(bits, {s.data(), N * M, H});
+                   backend.accumulate_baseline({{.N = N, .M = M},
+                                                {d_a.floats(), shared ? N : N * M, H},
+                                                d_b.floats(),
+                                                {s.data(), N * M, H},
+                                                d_C_hat.floats(),
+                                                out});
+                 });
   }
 }
 
@@ -207,7 +217,7 @@ TEST_P(OpParity, ShufflesAsTheCpuDoes) {
     const auto run = [&](Backend& backend) {
       Buffer order(backend, count * sizeof(std::int32_t));
       auto* data = reinterpret_cast<std::int32_t*>(order.data());
-      backend.shuffle({99, 3, kSitePermutation}, count, data);
+      backend.shuffle({{99, 3, kSitePermutation}, count, data});
       return download(backend, data, count);
     };
     const auto order = run(*gpu_);
@@ -227,8 +237,8 @@ TEST_P(OpParity, SelectsTheSameRows) {
   const auto run = [&](Backend& backend) {
     const Buffer d_w_bar = upload(backend, w_bar);
     Buffer index(backend, N * M * sizeof(std::int32_t));
-    const RowSet rows = backend.select_rows({.N = N, .M = M}, d_w_bar.floats(), 1e-3f,
-                                            reinterpret_cast<std::int32_t*>(index.data()));
+    const RowSet rows = backend.select_rows(
+        {{.N = N, .M = M}, d_w_bar.floats(), 1e-3f, reinterpret_cast<std::int32_t*>(index.data())});
     return download(backend, rows.index, rows.count);
   };
   EXPECT_EQ(run(*gpu_), run(*cpu_));
@@ -240,13 +250,13 @@ TEST_P(OpParity, MeanOutputsAndMetrics) {
     const auto o = normals(N * M * D, 1, 3), c = normals(D, 2), y = std::vector<float>(N * D);
     expect_equal(N * D, 1e-4, "mean outputs", [&](Backend& backend, float* out) {
       const Buffer d_o = upload(backend, o), d_c = upload(backend, c), d_y = upload(backend, y);
-      const OutputArgs args{output,
-                            {.N = N, .M = M},
-                            {d_o.floats(), N * M, D},
-                            d_c.floats(),
-                            {d_y.floats(), N, output == Output::softmax ? 1 : D}};
-      backend.accumulate_mean_output(args, {out, N, D});
-      backend.accumulate_mean_output(args, {out, N, D});  // adds
+      const OutputOperands args{output,
+                                {.N = N, .M = M},
+                                {d_o.floats(), N * M, D},
+                                d_c.floats(),
+                                {d_y.floats(), N, output == Output::softmax ? 1 : D}};
+      backend.accumulate_mean_output({args, {out, N, D}});
+      backend.accumulate_mean_output({args, {out, N, D}});  // adds
     });
   }
   const std::int64_t N = 700;
@@ -256,7 +266,7 @@ TEST_P(OpParity, MeanOutputsAndMetrics) {
     Buffer out(backend, 2 * sizeof(double));
     auto* data = reinterpret_cast<double*>(out.data());
     for (int k = 0; k < 2; ++k)
-      backend.accumulate_metrics(N, d_C_hat.floats(), d_ess.floats(), data);
+      backend.accumulate_metrics({N, d_C_hat.floats(), d_ess.floats(), data});
     return download(backend, data, 2);
   };
   const auto expected = sums(*cpu_);

@@ -43,8 +43,8 @@ TEST_P(Products, OfBitsAndWeights) {
   Buffer out(*backend_, O::kRows * O::kCols * sizeof(float));
   const ConstBits z{s.data(), O::kRows, O::kInner};
   for (const Write write : {Write::set, Write::add}) {
-    backend_->multiply(z, {W.floats(), O::kInner, O::kCols}, {out.floats(), O::kRows, O::kCols},
-                       write);
+    backend_->multiply(
+        {z, {W.floats(), O::kInner, O::kCols}, {out.floats(), O::kRows, O::kCols}, write});
     const auto actual = download(*backend_, out.floats(), O::kRows * O::kCols);
     for (std::int64_t r = 0; r < O::kRows; ++r) {
       for (std::int64_t j = 0; j < O::kCols; ++j) {
@@ -68,9 +68,10 @@ TEST_P(Products, OuterOfBitsAndGradientsOnSomeRows) {
   Buffer s(*backend_, backend_->bits_bytes(O::kRows, O::kInner));
   backend_->upload_bits(operands_.bits, {s.data(), O::kRows, O::kInner});
   Buffer gW(*backend_, O::kInner * O::kCols * sizeof(float));
-  backend_->accumulate_outer(ConstBits{s.data(), O::kRows, O::kInner},
-                             {reinterpret_cast<const std::int32_t*>(index.data()), 4},
-                             {g.floats(), 4, O::kCols}, {gW.floats(), O::kInner, O::kCols});
+  backend_->accumulate_outer({ConstBits{s.data(), O::kRows, O::kInner},
+                              {reinterpret_cast<const std::int32_t*>(index.data()), 4},
+                              {g.floats(), 4, O::kCols},
+                              {gW.floats(), O::kInner, O::kCols}});
   const auto actual = download(*backend_, gW.floats(), O::kInner * O::kCols);
   for (std::int64_t i = 0; i < O::kInner; ++i) {
     for (std::int64_t j = 0; j < O::kCols; ++j) {
@@ -88,9 +89,11 @@ TEST_P(Products, OuterOfBitsAndGradientsOnSomeRows) {
 TEST(ProductsOfNothing, AreZero) {
   const auto backend = make_test_backend("cuda_fp32");
   const Buffer out = upload(*backend, std::vector<float>(6, 3.0f));
-  backend->multiply(ConstMatrix{nullptr, 2, 0}, {nullptr, 0, 3}, {out.floats(), 2, 3}, Write::add);
+  backend->multiply(
+      {ConstMatrix{nullptr, 2, 0}, {nullptr, 0, 3}, {out.floats(), 2, 3}, Write::add});
   EXPECT_EQ(download(*backend, out.floats(), 6), std::vector<float>(6, 3.0f));
-  backend->multiply(ConstMatrix{nullptr, 2, 0}, {nullptr, 0, 3}, {out.floats(), 2, 3}, Write::set);
+  backend->multiply(
+      {ConstMatrix{nullptr, 2, 0}, {nullptr, 0, 3}, {out.floats(), 2, 3}, Write::set});
   EXPECT_EQ(download(*backend, out.floats(), 6), std::vector<float>(6, 0.0f));
 }
 

@@ -76,7 +76,7 @@ TEST(Traffic, SoDoTheKernelsOfOtherSteps) {
   }
   for (const char* kernel : {"score_grad", "summed_score_grad", "path_grad", "baseline_sums",
                              "activate", "deterministic_grad", "gather_rows", "split_bf16",
-                             "accumulate_mean_output", "update_baseline"}) {
+                             "accumulate_mean_output", "update_baseline", "make_beta"}) {
     EXPECT_TRUE(std::any_of(seen.begin(), seen.end(), [&](const std::string& name) {
       return name.find(kernel) != std::string::npos;
     })) << kernel;

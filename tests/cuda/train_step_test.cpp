@@ -69,7 +69,7 @@ TEST_P(TrainStep, EveryEstimatorNetworkAndOutput) {
                                  {"3n+4d"}}) {
         const NetworkSpec spec = network(5, layers, 4, output);
         const DataSet data = small_data(spec, 3);
-        for (const EstimatorInfo& estimator : kEstimators) {
+        for (const EstimatorRow& estimator : kEstimators) {
           SCOPED_TRACE(to_string(spec) + " " + std::string(estimator.name) +
                        (graph ? " as a graph" : ""));
           const TrainOptions options = small_options(estimator.id);

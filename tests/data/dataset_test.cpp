@@ -9,6 +9,7 @@
 
 #include "host/base/error.hpp"
 #include "host/data/split.hpp"
+#include "host/data/targets.hpp"
 #include "tests/support/idx_files.hpp"
 
 namespace sfnn::test {
@@ -343,6 +344,31 @@ TEST_F(RealData, AttFacesHoldOutWholeSubjects) {
   EXPECT_EQ(data.test.count, 100);
   EXPECT_EQ(data.D_in, 48 * 48);
   EXPECT_EQ(data.output, Output::gaussian);
+}
+
+// Each output by itself: a newcomer that has no case of its own fails here.
+TEST(Targets, AreWhatTheOutputCanHaveGiven) {
+  for (const OutputRow& row : kOutputs) {
+    SCOPED_TRACE(row.name);
+    std::vector<float> fit, misfit{NAN, INFINITY, -INFINITY};
+    switch (row.id) {
+      case Output::softmax:
+        fit = {0, 1, 2};
+        misfit.insert(misfit.end(), {-1, 3, 0.5f});
+        break;
+      case Output::bernoulli:
+        fit = {0, 0.25f, 1};
+        misfit.insert(misfit.end(), {-0.1f, 1.5f});
+        break;
+      case Output::gaussian:
+        fit = {-1e30f, 0, 7.5f};
+        break;
+    }
+    EXPECT_EQ(fit.size(), 3u);
+    for (const float y : fit) EXPECT_TRUE(is_target(row.id, /*D_out=*/3, y)) << y;
+    for (const float y : misfit) EXPECT_FALSE(is_target(row.id, /*D_out=*/3, y)) << y;
+    EXPECT_NE(wanted_target(row.id, 3), "");
+  }
 }
 
 }  // namespace

@@ -23,57 +23,74 @@ TEST_F(FiberBackward, DeterministicUnitsAndTheirGradient) {
         run_kernel(kBlocks, kFewThreads, d,
                    [&](Floats& out) { activate_kernel(kTile, part, b.data(), matrix(out, H)); }),
         plain(d,
-              [&](auto& cpu, Floats& out) { cpu.activate(kTile, part, b.data(), matrix(out, H)); }),
+              [&](auto& cpu, Floats& out) {
+                cpu.activate({kTile, part, b.data(), matrix(out, H)});
+              }),
         1e-6, "d");
   }
   for (const RowSet rows : {RowSet{nullptr, N * M}, RowSet{kSome.data(), 5}}) {
     const Floats g = normals(rows.count * H, 4);
-    expect_close(
-        run_kernel(
-            kBlocks, kFewThreads, g,
-            [&](Floats& out) { deterministic_grad_kernel(matrix(d, H), rows, matrix(out, H)); }),
-        plain(g, [&](auto& cpu,
-                     Floats& out) { cpu.deterministic_grad(matrix(d, H), rows, matrix(out, H)); }),
-        1e-5, "g of d");
+    expect_close(run_kernel(kBlocks, kFewThreads, g,
+                            [&](Floats& out) {
+                              deterministic_grad_kernel(matrix(d, H), rows, matrix(out, H));
+                            }),
+                 plain(g,
+                       [&](auto& cpu, Floats& out) {
+                         cpu.deterministic_grad({matrix(d, H), rows, matrix(out, H)});
+                       }),
+                 1e-5, "g of d");
   }
 }
 
-TEST_F(FiberBackward, HiddenGradientsOfEachEstimator) {
-  const Floats b = normals(H, 5), h = random_bits(N * M * H, 6), w_bar = normals(N * M, 7),
-               C_hat = normals(N, 8), baseline = normals(2 * H, 9);
+TEST_F(FiberBackward, PathGradients) {
+  const Floats b = normals(H, 5);
   for (const bool shared : {true, false}) {
     const Floats a = normals((shared ? N : N * M) * H, 10);
-    for (const RowSet rows : {RowSet{nullptr, N * M}, RowSet{kSome.data(), 5}}) {
+    for (const RowSet rows :
+         {RowSet{nullptr, N}, RowSet{nullptr, N * M}, RowSet{kSome.data(), 5}}) {
+      if (!shared && rows.count == N && rows.all()) continue;
+      const auto args = [&](Floats& g) {
+        return PathGradArgs{
+            PathRule::sigmoid_slope, kTile, matrix(a, H), b.data(), rows, matrix(g, H)};
+      };
+      const Floats g = normals(rows.count * H, 11);
+      expect_close(
+          run_kernel(kBlocks, kFewThreads, g, [&](Floats& out) { path_grad_kernel(args(out)); }),
+          plain(g, [&](auto& cpu, Floats& out) { cpu.path_grad(args(out)); }), 1e-5, "g_a");
+    }
+  }
+}
+
+TEST_F(FiberBackward, ScoreGradients) {
+  const Floats b = normals(H, 5), h = random_bits(N * M * H, 6), omega = normals(N * M, 7),
+               beta = normals(H, 9);
+  for (const bool shared : {true, false}) {
+    const Floats a = normals((shared ? N : N * M) * H, 10);
+    for (const RowSet rows : {RowSet{nullptr, shared ? N : N * M}, RowSet{kSome.data(), 5}}) {
       if (shared && !rows.all()) continue;
-      for (const Estimator estimator :
-           {Estimator::G1, Estimator::G3, Estimator::G4, Estimator::G5}) {
+      for (const float* of_unit : {beta.data(), static_cast<const float*>(nullptr)}) {
         const auto args = [&](Floats& g) {
-          return HiddenGradArgs{estimator,   kTile,        matrix(a, H), b.data(),
-                                bits(h, H),  w_bar.data(), C_hat.data(), baseline.data(),
-                                /*c=*/0.25f, rows,         matrix(g, H)};
+          return ScoreGradArgs{kTile,        matrix(a, H), b.data(), bits(h, H),
+                               omega.data(), of_unit,      rows,     matrix(g, H)};
         };
-        const Floats g = normals((shared ? N : rows.count) * H, 11);
+        const Floats g = normals(rows.count * H, 11);
         const auto kernel = [&](Floats& out) {
-          if (estimator == Estimator::G3) {
-            path_grad_kernel(args(out));
-          } else if (shared) {
-            summed_score_grad_kernel<float>(args(out));
-          } else {
-            score_grad_kernel<float>(args(out));
-          }
+          shared ? summed_score_grad_kernel<float>(args(out)) : score_grad_kernel<float>(args(out));
         };
-        // A baseline is a quotient: it may be large, and so may what it is taken from.
-        const auto expected = plain(g, [&](auto& cpu, Floats& out) { cpu.hidden_grad(args(out)); });
-        expect_close(
-            run_kernel(kBlocks, kFewThreads, g, kernel), expected,
-            [&](std::size_t e) {
-              const std::size_t i = e % H;
-              return float_tolerance(M, 10 + 4 * M * std::abs(baseline[H + i] / baseline[i]));
-            },
-            "g_a");
+        expect_close(run_kernel(kBlocks, kFewThreads, g, kernel),
+                     plain(g, [&](auto& cpu, Floats& out) { cpu.score_grad(args(out)); }),
+                     float_tolerance(M, 10 + 4 * M), "g_a");
       }
     }
   }
+}
+
+TEST_F(FiberBackward, BetaOutOfTheAverages) {
+  const Floats averages = normals(2 * H, 9);
+  const auto args = [&](Floats& beta) { return MakeBetaArgs{averages.data(), H, beta.data()}; };
+  expect_close(
+      run_kernel(kBlocks, 32, Floats(H), [&](Floats& beta) { make_beta_kernel(args(beta)); }),
+      plain(Floats(H), [&](auto& cpu, Floats& beta) { cpu.make_beta(args(beta)); }), 1e-6, "beta");
 }
 
 TEST_F(FiberBackward, SumsOverParticles) {
@@ -85,7 +102,7 @@ TEST_F(FiberBackward, SumsOverParticles) {
                             }),
                  plain(out,
                        [&](auto& cpu, Floats& sum) {
-                         cpu.sum_particles(kTile, rows, matrix(g, H), matrix(sum, H));
+                         cpu.sum_particles({kTile, rows, matrix(g, H), matrix(sum, H)});
                        }),
                  float_tolerance(M, 4 * M), "sums over particles");
   }
@@ -95,7 +112,7 @@ TEST_F(FiberBackward, SumsOverParticles) {
 TEST_F(FiberBackward, ColumnSums) {
   const Floats g = normals(N * M * H, 13), before = normals(H, 14);
   const auto expected = plain(before, [&](auto& cpu, Floats& out) {
-    cpu.accumulate_column_sums(matrix(g, H), out.data());
+    cpu.accumulate_column_sums({matrix(g, H), out.data()});
   });
   const double tolerance = float_tolerance(N * M, 3 * N * M);
   expect_close(run_kernel(2, kColumnThreads, before,
@@ -119,14 +136,14 @@ TEST_F(FiberBackward, BaselineSums) {
     const Floats a = normals((shared ? N : N * M) * H, 18), before = normals(2 * H, 19);
     expect_close(run_kernel(2, kColumnThreads, before,
                             [&](Floats& sums) {
-                              baseline_sums_kernel<float>(
-                                  {kTile, matrix(a, H), b.data(), bits(h, H), C_hat.data()},
-                                  {sums.data(), /*add=*/true});
+                              baseline_sums_kernel<float>({kTile, matrix(a, H), b.data(),
+                                                           bits(h, H), C_hat.data(), nullptr},
+                                                          {sums.data(), /*add=*/true});
                             }),
                  plain(before,
                        [&](auto& cpu, Floats& sums) {
-                         cpu.accumulate_baseline(kTile, matrix(a, H), b.data(), bits(h, H),
-                                                 C_hat.data(), sums.data());
+                         cpu.accumulate_baseline({kTile, matrix(a, H), b.data(), bits(h, H),
+                                                  C_hat.data(), sums.data()});
                        }),
                  float_tolerance(N * M, 3 * N * M), "baseline sums");
   }

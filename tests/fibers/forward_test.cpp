@@ -56,21 +56,22 @@ TEST_F(FiberForward, DrawsAreThePlainBackendsBitForBit) {
   for (const auto& [N, M, H] : {std::tuple{1, 1, 1}, {2, 3, 12}, {1, 5, 7}, {1, 1, 130}}) {
     for (const bool shared : {true, false}) {
       const Floats a = normals((shared ? N : N * M) * H, 4), b = normals(H, 5);
-      SampleArgs args{.draw = {0x123456789abcdef0, 9},
-                      .tile = {.first = 70000, .N = N, .M = M, .first_particle = 3},
-                      .a = matrix(a, H),
-                      .b = b.data()};
+      SampleHiddenArgs args{.draw = {0x123456789abcdef0, 9},
+                            .tile = {.first = 70000, .N = N, .M = M, .first_particle = 3},
+                            .a = matrix(a, H),
+                            .b = b.data()};
       const auto drawn = [&](auto unit) {
         return as_floats(
             run_kernel(kBlocks, kFewThreads, std::vector<decltype(unit)>(N * M * H), [&](auto& h) {
-              SampleArgs p = args;
+              SampleHiddenArgs p = args;
               p.s = {reinterpret_cast<std::byte*>(h.data()), N * M, H};
               sample_hidden_kernel<decltype(unit)>(p, &clock);
             }));
       };
       Floats expected(N * M * H);
-      plain_->sample_hidden(args.draw, args.tile, args.a, args.b,
-                            {reinterpret_cast<std::byte*>(expected.data()), N * M, H});
+      SampleHiddenArgs on_plain = args;
+      on_plain.s = {reinterpret_cast<std::byte*>(expected.data()), N * M, H};
+      plain_->sample_hidden(on_plain);
       EXPECT_EQ(drawn(float{}), expected);
       EXPECT_EQ(drawn(Bf16{}), expected);
     }
@@ -83,24 +84,28 @@ TEST_F(FiberForward, OutputsOfEachKind) {
     const Floats o = normals(N * M * D, 6, 3), c = normals(D, 7), w_bar = normals(N * M, 8);
     Floats y = random_bits(N * D, 9);
     if (output == Output::softmax) y.assign({0, 3, 36, 7, 1});
-    const OutputArgs args{
+    const OutputOperands args{
         output, {.N = N, .M = M}, matrix(o, D), c.data(), matrix(y, std::int64_t(y.size()) / N)};
     expect_close(run_kernel(kBlocks, kFewThreads, Floats(N * M),
                             [&](Floats& log_w) { output_log_prob_kernel(args, log_w.data()); }),
                  plain(Floats(N * M),
-                       [&](auto& cpu, Floats& log_w) { cpu.output_log_prob(args, log_w.data()); }),
+                       [&](auto& cpu, Floats& log_w) {
+                         cpu.output_log_prob({args, log_w.data()});
+                       }),
                  float_tolerance(D, 10 * D), "log P(y|o)");
 
     const std::vector<std::int32_t> some{0, 3, 4, 11, 19};
     for (const RowSet rows : {RowSet{nullptr, N * M}, RowSet{some.data(), 5}}) {
       const Floats g_o(rows.count * D);
-      expect_close(
-          run_kernel(
-              kBlocks, kFewThreads, g_o,
-              [&](Floats& g) { output_grad_kernel(args, w_bar.data(), rows, matrix(g, D)); }),
-          plain(g_o, [&](auto& cpu,
-                         Floats& g) { cpu.output_grad(args, w_bar.data(), rows, matrix(g, D)); }),
-          float_tolerance(D, 5), "g_o");
+      expect_close(run_kernel(kBlocks, kFewThreads, g_o,
+                              [&](Floats& g) {
+                                output_grad_kernel(args, w_bar.data(), rows, matrix(g, D));
+                              }),
+                   plain(g_o,
+                         [&](auto& cpu, Floats& g) {
+                           cpu.output_grad({args, w_bar.data(), rows, matrix(g, D)});
+                         }),
+                   float_tolerance(D, 5), "g_o");
     }
 
     const Floats before = normals(N * D, 10);
@@ -108,23 +113,24 @@ TEST_F(FiberForward, OutputsOfEachKind) {
         run_kernel(kBlocks, kFewThreads, before,
                    [&](Floats& mean) { accumulate_mean_output_kernel(args, matrix(mean, D)); }),
         plain(before,
-              [&](auto& cpu, Floats& mean) { cpu.accumulate_mean_output(args, matrix(mean, D)); }),
+              [&](auto& cpu, Floats& mean) {
+                cpu.accumulate_mean_output({args, matrix(mean, D)});
+              }),
         float_tolerance(D, 30), "mean output");
   }
 }
 
-// out = {w_bar [N*M], C_hat [N], ess [N]}
+// out = {w_bar [N*M], C_hat [N], ess [N], omega [N*M]}
 TEST_F(FiberForward, WeightsOfAWarpAndOfABlock) {
   const auto expect_equal = [&](auto group, std::int64_t N, std::int64_t M) {
-    const Floats log_w = normals(N * M, 11, 20), empty((M + 2) * N);
-    const auto kernel = [&](Floats& out) {
-      float* C_hat = out.data() + N * M;
-      particle_weights_kernel<decltype(group)>({N, M, log_w.data(), out.data(), C_hat, C_hat + N});
+    const Floats log_w = normals(N * M, 11, 20), empty((2 * M + 2) * N);
+    const auto args = [&](Floats& out) {
+      float *C_hat = out.data() + N * M, *ess = C_hat + N;
+      return ParticleWeightsArgs{{.N = N, .M = M}, log_w.data(), out.data(), C_hat, ess,
+                                 OmegaRule::C_hat, ess + N};
     };
-    const auto op = [&](auto& cpu, Floats& out) {
-      float* C_hat = out.data() + N * M;
-      cpu.particle_weights({.N = N, .M = M}, log_w.data(), out.data(), C_hat, C_hat + N);
-    };
+    const auto kernel = [&](Floats& out) { particle_weights_kernel<decltype(group)>(args(out)); };
+    const auto op = [&](auto& cpu, Floats& out) { cpu.particle_weights(args(out)); };
     expect_close(run_kernel(kBlocks, kThreads, empty, kernel), plain(empty, op), 1e-4, "weights");
   };
   expect_equal(WarpGroup{}, 19, 1);  // 19 examples: more than the 16 warps
@@ -143,7 +149,7 @@ TEST_F(FiberForward, Metrics) {
                           }),
                plain(before,
                      [&](auto& cpu, std::vector<double>& sums) {
-                       cpu.accumulate_metrics(N, C_hat.data(), ess.data(), sums.data());
+                       cpu.accumulate_metrics({N, C_hat.data(), ess.data(), sums.data()});
                      }),
                double_tolerance(N, 100.0 * N), "metrics");
 }

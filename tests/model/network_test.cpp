@@ -170,5 +170,30 @@ TEST(InitialParams, DependOnTheSeedAlone) {
   EXPECT_NE(initial_params(spec, 1), initial_params(spec, 2));
 }
 
+TEST(Network, SlotsKnowTheirGroup) {
+  const NetworkSpec spec{.D_in = 3, .hidden = {parse_layer("2s+4d")}, .D_out = 5};
+  std::string groups;
+  for (const ParamSlot& slot : ParamLayout(spec).slots()) {
+    switch (slot.group) {
+      case ParamGroup::weight:
+        groups += slot.name + " weight, ";
+        break;
+      case ParamGroup::bias:
+        groups += slot.name + " bias, ";
+        break;
+      case ParamGroup::output:
+        groups += slot.name + " output, ";
+        break;
+      case ParamGroup::scale:
+        groups += slot.name + " scale, ";
+        break;
+    }
+  }
+  EXPECT_EQ(
+      groups,
+      "layer1.W_s weight, layer1.b_s bias, layer1.W_d weight, layer1.U weight, layer1.b_d bias, "
+      "V output, c output, ");
+}
+
 }  // namespace
 }  // namespace sfnn

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "host/model/estimator.hpp"
+#include "kernels/estimators.hpp"
 
 namespace sfnn {
 namespace {
@@ -33,7 +33,7 @@ StudyPoint point_of(std::vector<GradientFigures> weights) {
     point.measured.reference.gradient.push_back(weights[w].bias.known() ? ReferenceGradient::found
                                                                         : ReferenceGradient::lost);
   }
-  for (const EstimatorInfo& estimator : kEstimators)
+  for (const EstimatorRow& estimator : kEstimators)
     point.measured.estimators.push_back({estimator.id, weights});
   return point;
 }

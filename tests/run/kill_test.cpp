@@ -146,8 +146,8 @@ TEST_F(Kill, ARestoreThatForgetsAnythingIsCaughtEveryTime) {
 TEST(Restore, AnEpochsOrderThatWasForgottenIsCaught) {
   struct Forgetful : PlainBackend {
     using PlainBackend::PlainBackend;
-    void shuffle(const DrawKey& key, std::int64_t count, std::int32_t* order) override {
-      if (!forgets) PlainBackend::shuffle(key, count, order);
+    void do_shuffle(const ShuffleArgs& p) override {
+      if (!forgets) PlainBackend::do_shuffle(p);
     }
     bool forgets = false;
   };

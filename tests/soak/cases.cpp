@@ -74,7 +74,7 @@ TrainState train(Trainer& trainer, std::int64_t steps) {
 std::string describe(const Case& c) {
   const TrainOptions& o = c.options;
   return fmt::format("{}, {}, M = {}, {} examples in batches of {}, tiles of {} in {} parts",
-                     to_string(c.spec), info(o.estimator).name, o.particles, c.data.train.count,
+                     to_string(c.spec), row_of(o.estimator).name, o.particles, c.data.train.count,
                      o.batch, o.tiling.tile, o.tiling.parts);
 }
 
@@ -98,28 +98,28 @@ ProgramRun program_run(const std::string& program, const fs::path& scratch, cons
   std::vector<std::string> hidden;
   for (const LayerSpec& layer : c.spec.hidden) hidden.push_back(to_string(layer));
   const TrainOptions& o = c.options;
-  for (const std::string& setting :
-       std::initializer_list<std::string>{"data.set=files",
-                                          "data.train_x=x.npy",
-                                          "data.train_y=y.npy",
-                                          "data.test_x=x.npy",
-                                          "data.test_y=y.npy",
-                                          fmt::format("data.output={}", to_string(c.spec.output)),
-                                          fmt::format("data.valid={}", c.data.train.count / 3),
-                                          fmt::format("seed={}", o.seed),
-                                          fmt::format("net.hidden={}", fmt::join(hidden, ",")),
-                                          fmt::format("train.estimator={}", info(o.estimator).name),
-                                          fmt::format("train.particles={}", o.particles),
-                                          fmt::format("train.batch={}", o.batch),
-                                          fmt::format("train.epochs={}", o.epochs),
-                                          fmt::format("train.learning_rate={}", o.learning_rate),
-                                          fmt::format("train.hidden_rate={}", o.hidden_rate),
-                                          fmt::format("train.momentum={}", o.momentum),
-                                          fmt::format("train.tile={}", o.tiling.tile),
-                                          fmt::format("train.parts={}", o.tiling.parts),
-                                          fmt::format("train.save_steps={}", save_steps),
-                                          fmt::format("train.keep={}", keep),
-                                          "eval.particles=5"}) {
+  for (const std::string& setting : std::initializer_list<std::string>{
+           "data.set=files",
+           "data.train_x=x.npy",
+           "data.train_y=y.npy",
+           "data.test_x=x.npy",
+           "data.test_y=y.npy",
+           fmt::format("data.output={}", to_string(c.spec.output)),
+           fmt::format("data.valid={}", c.data.train.count / 3),
+           fmt::format("seed={}", o.seed),
+           fmt::format("net.hidden={}", fmt::join(hidden, ",")),
+           fmt::format("train.estimator={}", row_of(o.estimator).name),
+           fmt::format("train.particles={}", o.particles),
+           fmt::format("train.batch={}", o.batch),
+           fmt::format("train.epochs={}", o.epochs),
+           fmt::format("train.learning_rate={}", o.learning_rate),
+           fmt::format("train.hidden_rate={}", o.hidden_rate),
+           fmt::format("train.momentum={}", o.momentum),
+           fmt::format("train.tile={}", o.tiling.tile),
+           fmt::format("train.parts={}", o.tiling.parts),
+           fmt::format("train.save_steps={}", save_steps),
+           fmt::format("train.keep={}", keep),
+           "eval.particles=5"}) {
     run.arguments.insert(run.arguments.end(), {"--set", setting});
   }
   return run;

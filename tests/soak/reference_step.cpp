@@ -19,8 +19,9 @@ ReferenceBatch batch_of(const Case& c, const Trainer& trainer, std::int64_t step
   const std::int64_t per_epoch = trainer.steps_per_epoch(), count = c.data.train.count;
   std::vector<std::int32_t> order(count);
   make_backend({.device = "cpu", .threads = 1})
-      ->shuffle({c.options.seed, std::uint32_t(step / per_epoch), kSitePermutation}, count,
-                order.data());
+      ->shuffle({{c.options.seed, std::uint32_t(step / per_epoch), kSitePermutation},
+                 count,
+                 order.data()});
   const std::int64_t first = step % per_epoch * c.options.batch;
   ReferenceBatch batch{.N = std::min(c.options.batch, count - first), .M = trainer.particles()};
   for (std::int64_t n = 0; n < batch.N; ++n) {

@@ -120,6 +120,35 @@ ReferenceParticle forward(const Model& model, const Vector& x, const Vector& y,
   return particle;
 }
 
+// Each estimator by its own formula: nothing here comes from the engine's table of rules.
+bool is_path(Estimator e) {
+  switch (e) {
+    case Estimator::G1:
+    case Estimator::G4:
+    case Estimator::G5:
+      return false;
+    case Estimator::G2:
+    case Estimator::G3:
+      return true;
+  }
+  return false;
+}
+
+// What a path estimator puts in dh/da's place.
+double path_factor(Estimator e, double slope) {
+  switch (e) {
+    case Estimator::G1:
+    case Estimator::G4:
+    case Estimator::G5:
+      return 0;
+    case Estimator::G2:  // Eq. (19)
+      return 1;
+    case Estimator::G3:  // Eq. (22)
+      return slope;
+  }
+  return 0;
+}
+
 // A score estimator's g_a is (omega - beta) * score; beta belongs to the unit.
 struct ScoreWeight {
   double omega = 0;
@@ -154,7 +183,7 @@ struct Sources {
 void backward(const Model& model, Estimator estimator, const ReferenceParticle& particle,
               const Sources& sources, Vector& gradient) {
   const auto& [spec, layout, params] = model;
-  const bool path = estimator == Estimator::G2 || estimator == Estimator::G3;
+  const bool path = is_path(estimator);
   add_outer(particle.top, sources.g_o, layout.V, gradient);
   add_outer(kOne, sources.g_o, layout.c, gradient);
   Vector g_z(particle.top.size(), 0.0);  // G(h): what arrives at a layer's output
@@ -179,9 +208,9 @@ void backward(const Model& model, Estimator estimator, const ReferenceParticle& 
     }
 
     if (shape.trains_s()) {
-      Vector g_a = path ? g_s : sources.g_score[l];  // Eq. (19): G2
-      if (estimator == Estimator::G3)                // Eq. (22)
-        for (std::int64_t i = 0; i < shape.n_s; ++i) g_a[i] *= layer.slope_s[i];
+      Vector g_a = sources.g_score[l];
+      for (std::int64_t i = 0; i < shape.n_s && path; ++i)
+        g_a[i] = g_s[i] * path_factor(estimator, layer.slope_s[i]);
       add_outer(layer.z, g_a, slots.W_s, gradient);
       add_outer(kOne, g_a, slots.b_s, gradient);
       // A score is a derivative of log P(s | z) in which a sampled z is held, but not a computed
@@ -217,12 +246,13 @@ void add_gradient(const Model& model, const Model& absolute_model, const Vector&
   const NetworkSpec& spec = model.spec;
   const ReferenceParticle& particle = result.particles[r];
   const double w_bar = result.w_bar[r], C_hat = result.C_hat[r / M];
+  const double weight = e.equal_output_weight ? 1.0 / double(M) : w_bar;
   const Vector y_target = target(spec.output, particle.o, y),
                y_mean = mean(spec.output, particle.o);
   Sources sources, magnitudes;
   for (std::int64_t i = 0; i < spec.D_out; ++i) {  // Eq. (15), (16)
-    sources.g_o.push_back(w_bar * (y_target[i] - y_mean[i]));
-    magnitudes.g_o.push_back(w_bar * (std::abs(y_target[i]) + std::abs(y_mean[i])));
+    sources.g_o.push_back(weight * (y_target[i] - y_mean[i]));
+    magnitudes.g_o.push_back(weight * (std::abs(y_target[i]) + std::abs(y_mean[i])));
   }
   for (std::int64_t l = 0; l < spec.depth(); ++l) {
     const ReferenceLayer& layer = particle.layers[l];

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "host/model/network.hpp"
-#include "kernels/hidden_grad.hpp"
+#include "kernels/estimators.hpp"
 
 namespace sfnn {
 
@@ -32,6 +32,7 @@ struct ReferenceEstimator {
   Estimator id = Estimator::G3;
   std::optional<double> c = {};    // G5's constant; 1/M unless set
   std::vector<Vector> L_bar = {};  // G1's baseline, per hidden layer [n_s]; empty: zero everywhere
+  bool equal_output_weight = false;  // g_o is weighed by 1/M instead of w_bar
 };
 
 struct ReferenceLayer {  // of one particle

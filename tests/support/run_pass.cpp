@@ -2,13 +2,15 @@
 
 #include <algorithm>
 
+#include "host/train/betas.hpp"
+
 namespace sfnn {
 namespace {
 
 std::vector<float> to_float(const Vector& values) { return {values.begin(), values.end()}; }
 
 // Averages whose quotient is the given L_bar.
-std::vector<float> averages(const NetworkSpec& spec, Estimator estimator,
+std::vector<float> averages(const NetworkSpec& spec, const EstimatorRow& estimator,
                             const std::vector<Vector>& L_bar) {
   const PartLayout layout(spec, estimator);
   std::vector<float> values(layout.baseline_size, 0.0f);
@@ -45,6 +47,8 @@ EnginePass run_pass(Backend& backend, const NetworkSpec& spec, const Vector& par
   Buffer C_hat(backend, N * sizeof(float)), ess(backend, N * sizeof(float));
   backend.set_clock({.step = options.step});
   Pass pass(backend, spec, options.pass, tile_size, M);
+  Betas betas(backend, spec, options.pass);
+  betas.refresh(d_baseline.floats());
   const std::int64_t D_y = pass.y(0).cols;
 
   EnginePass result;
@@ -66,7 +70,7 @@ EnginePass run_pass(Backend& backend, const NetworkSpec& spec, const Vector& par
     pass.log_prob(d_params.floats());
     pass.weigh(C_hat.floats() + first, ess.floats() + first);
     if (options.pass.backward) {
-      pass.backward(d_params.floats(), d_baseline.floats(), C_hat.floats() + first, part.floats());
+      pass.backward(d_params.floats(), betas.data(), C_hat.floats() + first, part.floats());
     }
     const auto append = [](auto& to, const auto& from) {
       to.insert(to.end(), from.begin(), from.end());

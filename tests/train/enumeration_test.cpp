@@ -6,7 +6,7 @@
 
 #include "host/base/error.hpp"
 #include "host/devices/registry.hpp"
-#include "host/model/estimator.hpp"
+#include "kernels/estimators.hpp"
 #include "tests/support/compare.hpp"
 #include "tests/support/enumerate.hpp"
 #include "tests/support/networks.hpp"
@@ -242,9 +242,9 @@ TEST(Enumeration, EngineMeansOverDrawnBitsAgree) {
   const Vector params = random_params(spec, /*seed=*/19);
   const ReferenceBatch batch = random_batch(spec, /*N=*/3, /*M=*/2, /*seed=*/20);
   const auto backend = make_backend({.device = "cpu", .threads = 1});
-  for (const EstimatorInfo& estimator : kEstimators) {
+  for (const EstimatorRow& estimator : kEstimators) {
     const GradientMoments exact = enumerate_gradient(spec, params, batch, {.id = estimator.id});
-    EngineOptions options{.pass = {.seed = 21, .estimator = estimator.id, .c = 0.5f}, .draw = true};
+    EngineOptions options{.pass = {.seed = 21, .estimator = estimator, .c = 0.5f}, .draw = true};
     Vector mean(params.size(), 0.0);
     for (int step = 0; step < kSteps; ++step) {
       options.step = std::uint32_t(step);

@@ -119,7 +119,7 @@ TEST(EstimatorStudy, FiguresAreThoseOfTheEnumeratedDistribution) {
     ASSERT_EQ(figures.weights.size(), slots.size());
     for (std::size_t s = 0; s < slots.size(); ++s) {
       const GradientFigures& got = figures.weights[s];
-      const std::string what = std::string(info(figures.estimator).name) + " " + got.weights;
+      const std::string what = std::string(row_of(figures.estimator).name) + " " + got.weights;
       const double norm = sum_over(slots[s], truth, square);
       EXPECT_EQ(got.weights, slots[s].name);
       const double exact_bias = sum_over(slots[s], bias, square) / norm;

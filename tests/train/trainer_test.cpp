@@ -30,7 +30,7 @@ std::unique_ptr<Backend> cpu(int threads = test_threads(1), bool plain = false) 
 // The order in which an epoch visits the examples.
 std::vector<std::int32_t> epoch_order(std::uint64_t seed, std::uint32_t epoch, std::int64_t count) {
   std::vector<std::int32_t> order(count);
-  cpu()->shuffle({seed, epoch, kSitePermutation}, count, order.data());
+  cpu()->shuffle({{seed, epoch, kSitePermutation}, count, order.data()});
   return order;
 }
 
@@ -432,9 +432,9 @@ TEST(Health, WarnsOfWhatIsNoLongerRandom) {
 TEST(Trainer, AWorkersExceptionReachesTheCallerWithItsMessage) {
   struct Breaks : PlainBackend {
     using PlainBackend::PlainBackend;
-    void gather(const GatherArgs& args) override {
+    void do_gather(const GatherArgs& args) override {
       if (clock().step == 2 && args.tile.first == 9) throw DataError("example 9 has gone");
-      PlainBackend::gather(args);
+      PlainBackend::do_gather(args);
     }
   };
   Breaks backend(8);

@@ -14,7 +14,6 @@
 #include "host/backend/cpu/sample.hpp"
 #include "host/backend/cpu/simd.hpp"
 #include "host/backend/cpu/update.hpp"
-#include "host/base/error.hpp"
 #include "hwy/targets.h"
 
 namespace sfnn {
@@ -62,8 +61,7 @@ std::size_t CpuBackend::bits_bytes(std::int64_t rows, std::int64_t cols) const {
   return std::size_t(rows) * std::size_t(words_per_row(cols)) * sizeof(std::uint64_t);
 }
 
-void CpuBackend::upload_bits(std::span<const std::uint8_t> from, Bits to) {
-  require_fit(std::int64_t(from.size()) == to.rows * to.cols, "upload_bits");
+void CpuBackend::do_upload_bits(std::span<const std::uint8_t> from, Bits to) {
   for (std::int64_t r = 0; r < to.rows; ++r) {
     std::uint64_t* row = row_words(to, r);
     std::fill_n(row, words_per_row(to.cols), std::uint64_t(0));
@@ -72,8 +70,7 @@ void CpuBackend::upload_bits(std::span<const std::uint8_t> from, Bits to) {
   }
 }
 
-void CpuBackend::download_bits(ConstBits from, std::span<std::uint8_t> to) {
-  require_fit(std::int64_t(to.size()) == from.rows * from.cols, "download_bits");
+void CpuBackend::do_download_bits(ConstBits from, std::span<std::uint8_t> to) {
   for (std::int64_t r = 0; r < from.rows; ++r)
     for (std::int64_t i = 0; i < from.cols; ++i)
       to[std::size_t(r * from.cols + i)] = bit_at(row_words(from, r), i);
@@ -106,86 +103,67 @@ Tiling CpuBackend::choose_tiling(const StepShape& shape) const {
   return {.tile = tile, .parts = std::min(parts, tiles)};
 }
 
-void CpuBackend::gather(const GatherArgs& p) {
+void CpuBackend::do_gather(const GatherArgs& p) {
   cpu::gather(p, key(p.binarize_draw), key(p.noise_draw), clock().first + p.tile.first);
 }
 
-void CpuBackend::multiply(ConstMatrix z, ConstMatrix W, Matrix out, Write write) {
-  blas::multiply(z, W, out, write);
-}
-
-void CpuBackend::multiply(ConstBits z, ConstMatrix W, Matrix out, Write write) {
-  require_fit(z.rows == out.rows && z.cols == W.rows && W.cols == out.cols, "a product with bits");
-  if (lookup_pays(z.rows)) {
-    bit_product(z, W, out, write);
+void CpuBackend::do_multiply(const MultiplyArgs& p) {
+  if (!p.z.is_bits) {
+    blas::multiply(p.z.reals(), p.W, p.out, p.write);
+  } else if (lookup_pays(p.z.rows)) {
+    bit_product(p.z.bits(), p.W, p.out, p.write);
   } else {
-    blas::multiply(unpacked(z, {nullptr, z.rows}), W, out, write);
+    blas::multiply(unpacked(p.z.bits(), {nullptr, p.z.rows}), p.W, p.out, p.write);
   }
 }
 
-void CpuBackend::multiply_transposed(ConstMatrix g, ConstMatrix W, Matrix out, Write write) {
-  blas::multiply_transposed(g, W, out, write);
+void CpuBackend::do_multiply_transposed(const MultiplyTransposedArgs& p) {
+  blas::multiply_transposed(p.g, p.W, p.out, p.write);
 }
 
-void CpuBackend::accumulate_outer(ConstMatrix z, RowSet rows, ConstMatrix g, Matrix gW) {
-  blas::accumulate_outer(rows.all() ? z : gathered(z, rows), g, gW);
-}
-
-void CpuBackend::accumulate_outer(ConstBits z, RowSet rows, ConstMatrix g, Matrix gW) {
-  require_fit(rows.count == g.rows && z.cols == gW.rows && g.cols == gW.cols, "an outer product");
-  if (lookup_pays(z.cols)) {
-    bit_outer_product(z, rows, g, gW);
+void CpuBackend::do_accumulate_outer(const AccumulateOuterArgs& p) {
+  if (!p.z.is_bits) {
+    blas::accumulate_outer(p.rows.all() ? p.z.reals() : gathered(p.z.reals(), p.rows), p.g, p.gW);
+  } else if (lookup_pays(p.z.cols)) {
+    bit_outer_product(p.z.bits(), p.rows, p.g, p.gW);
   } else {
-    blas::accumulate_outer(unpacked(z, rows), g, gW);
+    blas::accumulate_outer(unpacked(p.z.bits(), p.rows), p.g, p.gW);
   }
 }
 
-void CpuBackend::sample_hidden(const Draw& draw, const Tile& tile, ConstMatrix a, const float* b,
-                               Bits s) {
-  cpu::sample_hidden(key(draw), tile, a, b, s);
+void CpuBackend::do_sample_hidden(const SampleHiddenArgs& p) { cpu::sample_hidden(p, key(p.draw)); }
+
+void CpuBackend::do_activate(const ActivateArgs& p) { cpu::activate(p); }
+
+void CpuBackend::do_output_log_prob(const OutputLogProbArgs& p) { cpu::output_log_prob(p); }
+
+void CpuBackend::do_accumulate_mean_output(const AccumulateMeanOutputArgs& p) {
+  cpu::accumulate_mean_output(p);
 }
 
-void CpuBackend::activate(const Tile& tile, ConstMatrix shared, const float* b, Matrix d) {
-  cpu::activate(tile, shared, b, d);
+void CpuBackend::do_particle_weights(const ParticleWeightsArgs& p) { cpu::particle_weights(p); }
+
+void CpuBackend::do_output_grad(const OutputGradArgs& p) { cpu::output_grad(p); }
+
+void CpuBackend::do_path_grad(const PathGradArgs& p) { cpu::path_grad(p); }
+
+void CpuBackend::do_score_grad(const ScoreGradArgs& p) { cpu::score_grad(p); }
+
+void CpuBackend::do_deterministic_grad(const DeterministicGradArgs& p) {
+  cpu::deterministic_grad(p);
 }
 
-void CpuBackend::output_log_prob(const OutputArgs& p, float* log_w) {
-  cpu::output_log_prob(p, log_w);
+void CpuBackend::do_sum_particles(const SumParticlesArgs& p) { cpu::sum_particles(p); }
+
+void CpuBackend::do_accumulate_column_sums(const AccumulateColumnSumsArgs& p) {
+  cpu::accumulate_column_sums(p);
 }
 
-void CpuBackend::accumulate_mean_output(const OutputArgs& p, Matrix mean) {
-  cpu::accumulate_mean_output(p, mean);
+void CpuBackend::do_accumulate_baseline(const AccumulateBaselineArgs& p) {
+  cpu::accumulate_baseline(p);
 }
 
-void CpuBackend::particle_weights(const Tile& tile, const float* log_w, float* w_bar, float* C_hat,
-                                  float* ess) {
-  cpu::particle_weights(tile, log_w, w_bar, C_hat, ess);
-}
-
-void CpuBackend::output_grad(const OutputArgs& p, const float* w_bar, RowSet rows, Matrix g_o) {
-  cpu::output_grad(p, w_bar, rows, g_o);
-}
-
-void CpuBackend::hidden_grad(const HiddenGradArgs& p) { cpu::hidden_grad(p); }
-
-void CpuBackend::deterministic_grad(ConstMatrix d, RowSet rows, Matrix g) {
-  cpu::deterministic_grad(d, rows, g);
-}
-
-void CpuBackend::sum_particles(const Tile& tile, RowSet rows, ConstMatrix g, Matrix out) {
-  cpu::sum_particles(tile, rows, g, out);
-}
-
-void CpuBackend::accumulate_column_sums(ConstMatrix g, float* gb) {
-  cpu::accumulate_column_sums(g, gb);
-}
-
-void CpuBackend::accumulate_baseline(const Tile& tile, ConstMatrix a, const float* b, ConstBits s,
-                                     const float* C_hat, float* sums) {
-  cpu::accumulate_baseline(tile, a, b, s, C_hat, sums);
-}
-
-void CpuBackend::update(const UpdateArgs& p) {
+void CpuBackend::do_update(const UpdateArgs& p) {
   constexpr std::int64_t kRange = 8192;  // whole vectors of every instruction set
   for_each((p.size + kRange - 1) / kRange, [&](std::int64_t item, int) {
     const std::int64_t first = item * kRange;

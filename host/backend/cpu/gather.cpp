@@ -50,7 +50,7 @@ void add_noise(const Words&, const DrawKey& key, float deviation, std::int64_t r
 
 #else
 
-// Box-Muller: units 2k and 2k + 1 are the cosine and the sine of one pair of uniforms.
+// box_muller in vectors: units 2k and 2k + 1 are the cosine and the sine of one pair of uniforms.
 void add_noise(const Words& draws, const DrawKey&, float deviation, std::int64_t row,
                std::int64_t first, std::int64_t count, float* values) {
   const F32 d;
@@ -59,7 +59,7 @@ void add_noise(const Words& draws, const DrawKey&, float deviation, std::int64_t
   for_vectors(count, [&](auto lanes, std::int64_t i) HWY_ATTR {
     const VF u = uniform_of(words + i);
     const VF radius = hn::Sqrt(hn::Mul(hn::Set(d, -2.0f), hn::Log(d, hn::DupEven(u))));
-    const VF angle = hn::Mul(hn::Set(d, 6.28318531f), hn::DupOdd(u));
+    const VF angle = hn::Mul(hn::Set(d, float(kTwoPi)), hn::DupOdd(u));
     const VF normal = hn::Mul(radius, hn::OddEven(hn::Sin(d, angle), hn::Cos(d, angle)));
     lanes.store(hn::MulAdd(hn::Set(d, deviation), normal, lanes.load(values + i)), values + i);
   });

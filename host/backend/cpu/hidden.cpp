@@ -4,7 +4,7 @@
 
 #include "host/backend/cpu/packed_bits.hpp"
 #include "host/backend/cpu/simd.hpp"
-#include "kernels/baseline.hpp"
+#include "kernels/hidden_grad.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "host/backend/cpu/hidden.cpp"
@@ -16,25 +16,25 @@ HWY_BEFORE_NAMESPACE();
 namespace sfnn {
 namespace HWY_NAMESPACE {
 
-void activate_rows(const Tile& tile, ConstMatrix shared, const float* b, Matrix d) {
-  for (std::int64_t r = 0; r < d.rows; ++r) {
-    float* row = d.row(r);
-    const float* z = shared.data ? shared.row(tile.row_in(shared.rows, r)) : nullptr;
-    for_vectors(d.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
+void activate_rows(const ActivateArgs& p) {
+  const float* b = p.b;
+  for (std::int64_t r = 0; r < p.d.rows; ++r) {
+    float* row = p.d.row(r);
+    const float* z = p.shared.data ? p.shared.row(p.tile.row_in(p.shared.rows, r)) : nullptr;
+    for_vectors(p.d.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
       const VF a = hn::Add(lanes.load(row + i), lanes.load(b + i));
       lanes.store(sigmoid_of(z ? hn::Add(a, lanes.load(z + i)) : a), row + i);
     });
   }
 }
 
-// g *= sigma'(a + b), Eq. (22); for G2 the weight is 1 and nothing is to be done.
-void path_grad(const HiddenGradArgs& p) {
-  if (p.estimator != Estimator::G3) return;
-  const bool summed = p.a.rows == p.tile.N;
+// g *= sigma'(a + b), Eq. (22)
+void slope_grad(const PathGradArgs& p) {
+  const bool by_example = p.by_example();
   const VF one = hn::Set(F32(), 1.0f);
   for (std::int64_t k = 0; k < p.g.rows; ++k) {
     float* g = p.g.row(k);
-    const float* a = p.a.row(summed ? k : p.rows.source(k));
+    const float* a = p.a.row(by_example ? k : p.tile.row_in(p.a.rows, p.rows.source(k)));
     for_vectors(p.g.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
       const VF h = sigmoid_of(hn::Add(lanes.load(a + i), lanes.load(p.b + i)));
       lanes.store(hn::Mul(lanes.load(g + i), hn::Mul(h, hn::Sub(one, h))), g + i);
@@ -42,18 +42,13 @@ void path_grad(const HiddenGradArgs& p) {
   }
 }
 
-// beta of units i ..: L_bar for G1, c for G5, else 0.
 template <class Lanes>
-HWY_INLINE VF beta_at(const HiddenGradArgs& p, Lanes lanes, std::int64_t i) {
-  const F32 d;
-  if (p.estimator != Estimator::G1) return hn::Set(d, score_beta(p.estimator, 0.0f, p.c));
-  const VF score2 = lanes.load(p.baseline + i), score2_L = lanes.load(p.baseline + p.a.cols + i);
-  return hn::IfThenElseZero(hn::Gt(score2, hn::Set(d, float(kLeastScore2))),
-                            hn::Div(score2_L, score2));
+HWY_INLINE VF beta_at(const ScoreGradArgs& p, Lanes lanes, std::int64_t i) {
+  return p.beta ? lanes.load(p.beta + i) : hn::Zero(F32());
 }
 
-// g = (omega - beta) (h - p), a row a particle
-void score_grad(const HiddenGradArgs& p) {
+// g = (omega - beta) (h - p), one row per particle
+void row_score_grad(const ScoreGradArgs& p) {
   const F32 d;
   const VF one = hn::Set(d, 1.0f);
   for (std::int64_t k = 0; k < p.g.rows; ++k) {
@@ -61,7 +56,7 @@ void score_grad(const HiddenGradArgs& p) {
     const float* a = p.a.row(r);
     const std::uint64_t* s = row_words(p.s, r);
     float* g = p.g.row(k);
-    const VF omega = hn::Set(d, score_omega(p.estimator, p.w_bar[r], p.C_hat[r / p.tile.M]));
+    const VF omega = hn::Set(d, p.omega[r]);
     for_vectors(p.g.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
       const VF h = hn::IfThenElseZero(mask_at(s, i), one);
       const VF score = hn::Sub(h, sigmoid_of(hn::Add(lanes.load(a + i), lanes.load(p.b + i))));
@@ -71,22 +66,20 @@ void score_grad(const HiddenGradArgs& p) {
 }
 
 // The same summed over the particles of an example, which share a: see kernels/hidden_grad.hpp.
-void summed_score_grad(const HiddenGradArgs& p) {
+void summed_score_grad(const ScoreGradArgs& p) {
   const F32 d;
   const std::int64_t M = p.tile.M;
   for (std::int64_t n = 0; n < p.g.rows; ++n) {
-    const auto omega = [&](std::int64_t m) {
-      return score_omega(p.estimator, p.w_bar[n * M + m], p.C_hat[n]);
-    };
+    const float* omega = p.omega + n * M;
     float omega_sum = 0;
-    for (std::int64_t m = 0; m < M; ++m) omega_sum += omega(m);
+    for (std::int64_t m = 0; m < M; ++m) omega_sum += omega[m];
     const float* a = p.a.row(n);
     float* g = p.g.row(n);
     for_vectors(p.g.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
       VF omega_h = hn::Zero(d), h = hn::Zero(d);
       for (std::int64_t m = 0; m < M; ++m) {
         const auto fired = mask_at(row_words(p.s, n * M + m), i);
-        omega_h = hn::Add(omega_h, hn::IfThenElseZero(fired, hn::Set(d, omega(m))));
+        omega_h = hn::Add(omega_h, hn::IfThenElseZero(fired, hn::Set(d, omega[m])));
         h = hn::Add(h, hn::IfThenElseZero(fired, hn::Set(d, 1.0f)));
       }
       const VF beta = beta_at(p, lanes, i);
@@ -97,12 +90,12 @@ void summed_score_grad(const HiddenGradArgs& p) {
   }
 }
 
-void sigmoid_grad(ConstMatrix d, RowSet rows, Matrix g) {
+void sigmoid_grad(const DeterministicGradArgs& p) {
   const VF one = hn::Set(F32(), 1.0f);
-  for (std::int64_t k = 0; k < g.rows; ++k) {
-    const float* from = d.row(rows.source(k));
-    float* to = g.row(k);
-    for_vectors(g.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
+  for (std::int64_t k = 0; k < p.g.rows; ++k) {
+    const float* from = p.d.row(p.rows.source(k));
+    float* to = p.g.row(k);
+    for_vectors(p.g.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
       const VF value = lanes.load(from + i);
       lanes.store(hn::Mul(lanes.load(to + i), hn::Mul(value, hn::Sub(one, value))), to + i);
     });
@@ -115,19 +108,19 @@ void add_row(const float* from, std::int64_t count, float* to) {
   });
 }
 
-void particle_sums(const Tile& tile, RowSet rows, ConstMatrix g, Matrix out) {
-  std::fill_n(out.data, out.size(), 0.0f);
-  for (std::int64_t k = 0; k < rows.count; ++k)
-    add_row(g.row(k), g.cols, out.row(rows.source(k) / tile.M));
+void particle_sums(const SumParticlesArgs& p) {
+  std::fill_n(p.out.data, p.out.size(), 0.0f);
+  for (std::int64_t k = 0; k < p.rows.count; ++k)
+    add_row(p.g.row(k), p.g.cols, p.out.row(p.rows.source(k) / p.tile.M));
 }
 
-void column_sums(ConstMatrix g, float* gb) {
-  for (std::int64_t k = 0; k < g.rows; ++k) add_row(g.row(k), g.cols, gb);
+void column_sums(const AccumulateColumnSumsArgs& p) {
+  for (std::int64_t k = 0; k < p.g.rows; ++k) add_row(p.g.row(k), p.g.cols, p.gb);
 }
 
 // Eq. (18): the sums behind E[score^2] and E[score^2 L], L = C_hat.
-void baseline_sums(const Tile& tile, ConstMatrix a, const float* b, ConstBits s, const float* C_hat,
-                   float* sums) {
+void baseline_sums(const AccumulateBaselineArgs& p) {
+  const auto& [tile, a, b, s, C_hat, sums] = p;
   const F32 d;
   const bool shared = a.rows == tile.N;
   for_vectors(s.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
@@ -155,43 +148,45 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace sfnn {
 HWY_EXPORT(activate_rows);
-HWY_EXPORT(path_grad);
-HWY_EXPORT(score_grad);
+HWY_EXPORT(slope_grad);
+HWY_EXPORT(row_score_grad);
 HWY_EXPORT(summed_score_grad);
 HWY_EXPORT(sigmoid_grad);
 HWY_EXPORT(particle_sums);
 HWY_EXPORT(column_sums);
 HWY_EXPORT(baseline_sums);
 
-void cpu::activate(const Tile& tile, ConstMatrix shared, const float* b, Matrix d) {
-  HWY_DYNAMIC_DISPATCH(activate_rows)(tile, shared, b, d);
-}
+void cpu::activate(const ActivateArgs& p) { HWY_DYNAMIC_DISPATCH(activate_rows)(p); }
 
-void cpu::hidden_grad(const HiddenGradArgs& p) {
-  if (p.estimator == Estimator::G2 || p.estimator == Estimator::G3) {
-    HWY_DYNAMIC_DISPATCH(path_grad)(p);
-  } else if (p.a.rows == p.tile.N) {
-    HWY_DYNAMIC_DISPATCH(summed_score_grad)(p);
-  } else {
-    HWY_DYNAMIC_DISPATCH(score_grad)(p);
+void cpu::path_grad(const PathGradArgs& p) {
+  switch (p.rule) {
+    case PathRule::one:
+      return;  // g_a is G(h) as it stands
+    case PathRule::sigmoid_slope:
+      return HWY_DYNAMIC_DISPATCH(slope_grad)(p);
   }
 }
 
-void cpu::deterministic_grad(ConstMatrix d, RowSet rows, Matrix g) {
-  HWY_DYNAMIC_DISPATCH(sigmoid_grad)(d, rows, g);
+void cpu::score_grad(const ScoreGradArgs& p) {
+  if (p.a.rows == p.tile.N) {
+    HWY_DYNAMIC_DISPATCH(summed_score_grad)(p);
+  } else {
+    HWY_DYNAMIC_DISPATCH(row_score_grad)(p);
+  }
 }
 
-void cpu::sum_particles(const Tile& tile, RowSet rows, ConstMatrix g, Matrix out) {
-  HWY_DYNAMIC_DISPATCH(particle_sums)(tile, rows, g, out);
+void cpu::deterministic_grad(const DeterministicGradArgs& p) {
+  HWY_DYNAMIC_DISPATCH(sigmoid_grad)(p);
 }
 
-void cpu::accumulate_column_sums(ConstMatrix g, float* gb) {
-  HWY_DYNAMIC_DISPATCH(column_sums)(g, gb);
+void cpu::sum_particles(const SumParticlesArgs& p) { HWY_DYNAMIC_DISPATCH(particle_sums)(p); }
+
+void cpu::accumulate_column_sums(const AccumulateColumnSumsArgs& p) {
+  HWY_DYNAMIC_DISPATCH(column_sums)(p);
 }
 
-void cpu::accumulate_baseline(const Tile& tile, ConstMatrix a, const float* b, ConstBits s,
-                              const float* C_hat, float* sums) {
-  HWY_DYNAMIC_DISPATCH(baseline_sums)(tile, a, b, s, C_hat, sums);
+void cpu::accumulate_baseline(const AccumulateBaselineArgs& p) {
+  HWY_DYNAMIC_DISPATCH(baseline_sums)(p);
 }
 
 }  // namespace sfnn

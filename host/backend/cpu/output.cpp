@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "host/backend/cpu/simd.hpp"
+#include "kernels/particle_weights.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "host/backend/cpu/output.cpp"
@@ -17,7 +18,7 @@ namespace HWY_NAMESPACE {
 
 float sum_of(VF v) { return hn::GetLane(hn::SumOfLanes(F32(), v)); }
 
-const float* target_of(const OutputArgs& p, std::int64_t r) { return p.y.row(r / p.tile.M); }
+const float* target_of(const OutputOperands& p, std::int64_t r) { return p.y.row(r / p.tile.M); }
 
 // Eq. (2) (3): sum_i y_i o_i - softplus(o_i), softplus(o) = max(o, 0) + log(1 + exp(-|o|)). The
 // logarithm of a product serves 64 elements: factors lie in [1, 2], so their product cannot
@@ -50,14 +51,8 @@ float gaussian_log_prob(const float* o, const float* c, const float* y, std::int
   return float(-0.5 * (double(sum_of(squares)) + double(D) * kLogTwoPi));
 }
 
-// max_i v_i and sum_i exp(v_i - max), v = o + c; c may be null.
-struct MaxAndSum {
-  float max, sum;
-
-  float log_sum_exp() const { return max + std::log(sum); }
-};
-
-MaxAndSum max_and_sum(const float* o, const float* c, std::int64_t D) {
+// Of v = o + c; c may be null.
+LogSumExp<float> log_sum_exp(const float* o, const float* c, std::int64_t D) {
   const F32 d;
   const VF lowest = hn::Set(d, -INFINITY);
   const auto value = [&](auto lanes, std::int64_t i) HWY_ATTR {
@@ -73,7 +68,8 @@ MaxAndSum max_and_sum(const float* o, const float* c, std::int64_t D) {
   return {hn::GetLane(max), sum_of(sum)};
 }
 
-void log_prob(const OutputArgs& p, float* log_w) {
+void log_prob(const OutputLogProbArgs& args) {
+  const auto& [p, log_w] = args;
   const std::int64_t D = p.o.cols;
   for (std::int64_t r = 0; r < p.o.rows; ++r) {
     const float* o = p.o.row(r);
@@ -87,7 +83,7 @@ void log_prob(const OutputArgs& p, float* log_w) {
         break;
       case Output::softmax: {
         const auto k = std::int64_t(y[0]);
-        log_w[r] = o[k] + p.c[k] - max_and_sum(o, p.c, D).log_sum_exp();
+        log_w[r] = o[k] + p.c[k] - log_sum_exp(o, p.c, D).value();
         break;
       }
     }
@@ -109,7 +105,7 @@ HWY_INLINE void for_means(Output output, const float* o, const float* c, std::in
       for_vectors(D, [&](auto lanes, std::int64_t i) HWY_ATTR { use(lanes, i, value(lanes, i)); });
       break;
     case Output::softmax: {
-      const VF lse = hn::Set(F32(), max_and_sum(o, c, D).log_sum_exp());
+      const VF lse = hn::Set(F32(), log_sum_exp(o, c, D).value());
       for_vectors(D, [&](auto lanes, std::int64_t i)
                          HWY_ATTR { use(lanes, i, exp_of(hn::Sub(value(lanes, i), lse))); });
       break;
@@ -117,7 +113,8 @@ HWY_INLINE void for_means(Output output, const float* o, const float* c, std::in
   }
 }
 
-void mean_output(const OutputArgs& p, Matrix mean) {
+void mean_output(const AccumulateMeanOutputArgs& args) {
+  const auto& [p, mean] = args;
   for (std::int64_t r = 0; r < p.o.rows; ++r) {
     float* out = mean.row(r / p.tile.M);
     for_means(p.output, p.o.row(r), p.c, p.o.cols,
@@ -126,29 +123,31 @@ void mean_output(const OutputArgs& p, Matrix mean) {
   }
 }
 
-// Eq. (15) (16): g_o = w_bar (t - E[y | o])
-void grad(const OutputArgs& p, const float* w_bar, RowSet rows, Matrix g_o) {
+// Eq. (15) (16): g_o = weight (t - E[y | o])
+void grad(const OutputGradArgs& args) {
+  const auto& [p, weight, rows, g_o] = args;
   for (std::int64_t k = 0; k < rows.count; ++k) {
     const std::int64_t r = rows.source(k);
-    const VF w = hn::Set(F32(), w_bar[r]);
+    const VF w = hn::Set(F32(), weight[r]);
     const float* y = target_of(p, r);
     float* g = g_o.row(k);
-    const bool one_hot = p.output == Output::softmax;
+    const bool one_hot = row_of(p.output).class_target;
     for_means(p.output, p.o.row(r), p.c, p.o.cols,
               [&](auto lanes, std::int64_t i, VF mean) HWY_ATTR {
                 const VF residual = one_hot ? hn::Neg(mean) : hn::Sub(lanes.load(y + i), mean);
                 lanes.store(hn::Mul(w, residual), g + i);
               });
-    if (one_hot) g[std::int64_t(y[0])] += w_bar[r];
+    if (one_hot) g[std::int64_t(y[0])] += weight[r];
   }
 }
 
-void weights(const Tile& tile, const float* log_w, float* w_bar, float* C_hat, float* ess) {
+void weights(const ParticleWeightsArgs& p) {
+  const auto& [tile, log_w, w_bar, C_hat, ess, omega_rule, omega] = p;
   const F32 d;
   for (std::int64_t n = 0; n < tile.N; ++n) {
     const float* row = log_w + n * tile.M;
     float* w = w_bar + n * tile.M;
-    const MaxAndSum total = max_and_sum(row, nullptr, tile.M);
+    const LogSumExp<float> total = log_sum_exp(row, nullptr, tile.M);
     const VF max = hn::Set(d, total.max), sum = hn::Set(d, total.sum);
     VF squares = hn::Zero(d);
     for_vectors(tile.M, [&](auto lanes, std::int64_t i) HWY_ATTR {
@@ -157,8 +156,11 @@ void weights(const Tile& tile, const float* log_w, float* w_bar, float* C_hat, f
       const VF present = lanes.or_else(value, hn::Zero(d));
       squares = hn::MulAdd(present, present, squares);
     });
-    C_hat[n] = total.log_sum_exp() - std::log(float(tile.M));
+    C_hat[n] = total.value() - std::log(float(tile.M));
     ess[n] = 1.0f / sum_of(squares);
+    if (omega_rule == OmegaRule::none || omega == w_bar) continue;
+    for (std::int64_t m = 0; m < tile.M; ++m)
+      omega[n * tile.M + m] = omega_at(omega_rule, w[m], C_hat[n]);
   }
 }
 
@@ -173,22 +175,15 @@ HWY_EXPORT(mean_output);
 HWY_EXPORT(grad);
 HWY_EXPORT(weights);
 
-void cpu::output_log_prob(const OutputArgs& p, float* log_w) {
-  HWY_DYNAMIC_DISPATCH(log_prob)(p, log_w);
+void cpu::output_log_prob(const OutputLogProbArgs& p) { HWY_DYNAMIC_DISPATCH(log_prob)(p); }
+
+void cpu::accumulate_mean_output(const AccumulateMeanOutputArgs& p) {
+  HWY_DYNAMIC_DISPATCH(mean_output)(p);
 }
 
-void cpu::accumulate_mean_output(const OutputArgs& p, Matrix mean) {
-  HWY_DYNAMIC_DISPATCH(mean_output)(p, mean);
-}
+void cpu::output_grad(const OutputGradArgs& p) { HWY_DYNAMIC_DISPATCH(grad)(p); }
 
-void cpu::output_grad(const OutputArgs& p, const float* w_bar, RowSet rows, Matrix g_o) {
-  HWY_DYNAMIC_DISPATCH(grad)(p, w_bar, rows, g_o);
-}
-
-void cpu::particle_weights(const Tile& tile, const float* log_w, float* w_bar, float* C_hat,
-                           float* ess) {
-  HWY_DYNAMIC_DISPATCH(weights)(tile, log_w, w_bar, C_hat, ess);
-}
+void cpu::particle_weights(const ParticleWeightsArgs& p) { HWY_DYNAMIC_DISPATCH(weights)(p); }
 
 }  // namespace sfnn
 #endif  // HWY_ONCE

@@ -43,7 +43,8 @@ void draw_bits(const Words& draws, std::uint32_t example, std::uint32_t particle
   }
 }
 
-void sample_rows(const DrawKey& key, const Tile& tile, ConstMatrix a, const float* b, Bits s) {
+void sample_rows(const SampleHiddenArgs& p, const DrawKey& key) {
+  const auto& [draw, tile, a, b, s] = p;
   const bool shared = a.rows == tile.N;
   const Words draws(key);
   HWY_ALIGN float q[kDrawChunk];
@@ -55,8 +56,8 @@ void sample_rows(const DrawKey& key, const Tile& tile, ConstMatrix a, const floa
         const std::int64_t r = n * tile.M + m;
         if (a.data && (!shared || m == 0))
           inverse_probabilities(a.row(shared ? n : r) + first, b + first, count, q);
-        draw_bits(draws, std::uint32_t(tile.first + n), std::uint32_t(tile.first_particle + m),
-                  first, count, q, row_words(s, r));
+        draw_bits(draws, std::uint32_t(draw.example(tile.first + n)),
+                  std::uint32_t(tile.first_particle + m), first, count, q, row_words(s, r));
       }
     }
   }
@@ -70,9 +71,8 @@ HWY_AFTER_NAMESPACE();
 namespace sfnn {
 HWY_EXPORT(sample_rows);
 
-void cpu::sample_hidden(const DrawKey& key, const Tile& tile, ConstMatrix a, const float* b,
-                        Bits s) {
-  HWY_DYNAMIC_DISPATCH(sample_rows)(key, tile, a, b, s);
+void cpu::sample_hidden(const SampleHiddenArgs& p, const DrawKey& key) {
+  HWY_DYNAMIC_DISPATCH(sample_rows)(p, key);
 }
 
 }  // namespace sfnn

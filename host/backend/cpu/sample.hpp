@@ -6,7 +6,7 @@
 
 namespace sfnn::cpu {
 
-void sample_hidden(const DrawKey&, const Tile&, ConstMatrix a, const float* b, Bits s);
+void sample_hidden(const SampleHiddenArgs&, const DrawKey&);
 void gather(const GatherArgs&, const DrawKey& binarize, const DrawKey& noise, std::int64_t first);
 
 }  // namespace sfnn::cpu

@@ -7,8 +7,8 @@
 
 #include "host/backend/blas.hpp"
 #include "kernels/activations.hpp"
-#include "kernels/baseline.hpp"
 #include "kernels/gather.hpp"
+#include "kernels/hidden_grad.hpp"
 #include "kernels/particle_weights.hpp"
 
 namespace sfnn {
@@ -19,8 +19,9 @@ ConstMatrix as_matrix(ConstBits s) {
   return {reinterpret_cast<const float*>(s.data), s.rows, s.cols};
 }
 Matrix as_matrix(Bits s) { return {reinterpret_cast<float*>(s.data), s.rows, s.cols}; }
+ConstMatrix as_matrix(const ConstOperand& z) { return z.is_bits ? as_matrix(z.bits()) : z.reals(); }
 
-// The row of a matrix that has one row an example, or one a particle, for particle row r.
+// The row of a matrix that has one row per example, or one per particle, for particle row r.
 const float* row_of(ConstMatrix m, const Tile& tile, std::int64_t r) {
   return m.row(tile.row_in(m.rows, r));
 }
@@ -31,11 +32,11 @@ float log_sum_exp_of_row(const float* o, const float* c, std::int64_t D) {
   return lse.value();
 }
 
-float normalizer(const OutputArgs& p, const float* o) {
-  return p.output == Output::softmax ? log_sum_exp_of_row(o, p.c, p.o.cols) : 0.0f;
+float normalizer(const OutputOperands& p, const float* o) {
+  return has_class_target(p.output) ? log_sum_exp_of_row(o, p.c, p.o.cols) : 0.0f;
 }
 
-const float* target_row(const OutputArgs& p, std::int64_t r) { return p.y.row(r / p.tile.M); }
+const float* target_row(const OutputOperands& p, std::int64_t r) { return p.y.row(r / p.tile.M); }
 
 }  // namespace
 
@@ -47,11 +48,11 @@ std::size_t PlainBackend::bits_bytes(std::int64_t rows, std::int64_t cols) const
   return std::size_t(rows) * cols * sizeof(float);
 }
 
-void PlainBackend::upload_bits(std::span<const std::uint8_t> from, Bits to) {
+void PlainBackend::do_upload_bits(std::span<const std::uint8_t> from, Bits to) {
   std::copy(from.begin(), from.end(), as_matrix(to).data);
 }
 
-void PlainBackend::download_bits(ConstBits from, std::span<std::uint8_t> to) {
+void PlainBackend::do_download_bits(ConstBits from, std::span<std::uint8_t> to) {
   const ConstMatrix h = as_matrix(from);
   std::copy_n(h.data, to.size(), to.data());
 }
@@ -60,7 +61,7 @@ Tiling PlainBackend::choose_tiling(const StepShape& shape) const {
   return {.tile = std::max<std::int64_t>(1, (shape.batch + 7) / 8), .parts = 4};
 }
 
-void PlainBackend::gather(const GatherArgs& p) {
+void PlainBackend::do_gather(const GatherArgs& p) {
   const DrawKey binarize = key(p.binarize_draw), noise = key(p.noise_draw);
   for (std::int64_t n = 0; n < p.tile.N; ++n) {
     const std::int64_t position = clock().first + p.tile.first + n;
@@ -70,52 +71,45 @@ void PlainBackend::gather(const GatherArgs& p) {
   }
 }
 
-void PlainBackend::multiply(ConstMatrix z, ConstMatrix W, Matrix out, Write write) {
-  blas::multiply(z, W, out, write);
+void PlainBackend::do_multiply(const MultiplyArgs& p) {
+  blas::multiply(as_matrix(p.z), p.W, p.out, p.write);
 }
 
-void PlainBackend::multiply(ConstBits z, ConstMatrix W, Matrix out, Write write) {
-  blas::multiply(as_matrix(z), W, out, write);
+void PlainBackend::do_multiply_transposed(const MultiplyTransposedArgs& p) {
+  blas::multiply_transposed(p.g, p.W, p.out, p.write);
 }
 
-void PlainBackend::multiply_transposed(ConstMatrix g, ConstMatrix W, Matrix out, Write write) {
-  blas::multiply_transposed(g, W, out, write);
-}
-
-void PlainBackend::accumulate_outer(ConstMatrix z, RowSet rows, ConstMatrix g, Matrix gW) {
-  if (rows.all()) return blas::accumulate_outer(z, g, gW);
-  for (std::int64_t i = 0; i < rows.count; ++i) {  // row by row: a product of one row each
-    blas::accumulate_outer({z.row(rows.index[i]), 1, z.cols}, {g.row(i), 1, g.cols}, gW);
+void PlainBackend::do_accumulate_outer(const AccumulateOuterArgs& p) {
+  const ConstMatrix z = as_matrix(p.z);
+  if (p.rows.all()) return blas::accumulate_outer(z, p.g, p.gW);
+  for (std::int64_t i = 0; i < p.rows.count; ++i) {  // row by row: a product of one row each
+    blas::accumulate_outer({z.row(p.rows.index[i]), 1, z.cols}, {p.g.row(i), 1, p.g.cols}, p.gW);
   }
 }
 
-void PlainBackend::accumulate_outer(ConstBits z, RowSet rows, ConstMatrix g, Matrix gW) {
-  accumulate_outer(as_matrix(z), rows, g, gW);
-}
-
-void PlainBackend::sample_hidden(const Draw& draw, const Tile& tile, ConstMatrix a, const float* b,
-                                 Bits s) {
-  const Matrix h = as_matrix(s);
-  for (std::int64_t r = 0; r < tile.rows(); ++r) {
-    const auto example = std::uint32_t(tile.first + r / tile.M);
-    const auto particle = std::uint32_t(tile.first_particle + r % tile.M);
+void PlainBackend::do_sample_hidden(const SampleHiddenArgs& p) {
+  const Matrix h = as_matrix(p.s);
+  for (std::int64_t r = 0; r < p.tile.rows(); ++r) {
+    const auto example = std::uint32_t(p.draw.example(p.tile.first + r / p.tile.M));
+    const auto particle = std::uint32_t(p.tile.first_particle + r % p.tile.M);
     for (std::int64_t i = 0; i < h.cols; ++i) {
-      const float p = a.data ? sigmoid(row_of(a, tile, r)[i] + b[i]) : 0.5f;
-      h.row(r)[i] = uniform(key(draw), example, particle, i) <= p ? 1.0f : 0.0f;
+      const float probability = p.a.data ? sigmoid(row_of(p.a, p.tile, r)[i] + p.b[i]) : 0.5f;
+      h.row(r)[i] = uniform(key(p.draw), example, particle, i) <= probability ? 1.0f : 0.0f;
     }
   }
 }
 
-void PlainBackend::activate(const Tile& tile, ConstMatrix shared, const float* b, Matrix d) {
-  for (std::int64_t r = 0; r < d.rows; ++r) {
-    for (std::int64_t i = 0; i < d.cols; ++i) {
-      float& value = d.row(r)[i];
-      value = sigmoid(value + b[i] + (shared.data ? row_of(shared, tile, r)[i] : 0.0f));
+void PlainBackend::do_activate(const ActivateArgs& p) {
+  for (std::int64_t r = 0; r < p.d.rows; ++r) {
+    for (std::int64_t i = 0; i < p.d.cols; ++i) {
+      float& value = p.d.row(r)[i];
+      value = sigmoid(value + p.b[i] + (p.shared.data ? row_of(p.shared, p.tile, r)[i] : 0.0f));
     }
   }
 }
 
-void PlainBackend::output_log_prob(const OutputArgs& p, float* log_w) {
+void PlainBackend::do_output_log_prob(const OutputLogProbArgs& args) {
+  const OutputOperands& p = args.of;
   for (std::int64_t r = 0; r < p.o.rows; ++r) {
     const float* o = p.o.row(r);
     const float* y = target_row(p, r);
@@ -123,125 +117,122 @@ void PlainBackend::output_log_prob(const OutputArgs& p, float* log_w) {
     for (std::int64_t i = 0; i < p.o.cols; ++i) {
       sum += log_prob_at(p.output, o[i] + p.c[i], target_at(p.output, y, i));
     }
-    log_w[r] = float(sum);
+    args.log_w[r] = float(sum);
   }
 }
 
-void PlainBackend::accumulate_mean_output(const OutputArgs& p, Matrix mean) {
+void PlainBackend::do_accumulate_mean_output(const AccumulateMeanOutputArgs& args) {
+  const OutputOperands& p = args.of;
   for (std::int64_t r = 0; r < p.o.rows; ++r) {
     const float* o = p.o.row(r);
-    float* out = mean.row(r / p.tile.M);
+    float* out = args.mean.row(r / p.tile.M);
     const float lse = normalizer(p, o);
     for (std::int64_t i = 0; i < p.o.cols; ++i)
       out[i] += output_mean_at(p.output, o[i] + p.c[i], lse);
   }
 }
 
-void PlainBackend::particle_weights(const Tile& tile, const float* log_w, float* w_bar,
-                                    float* C_hat, float* ess) {
-  for (std::int64_t n = 0; n < tile.N; ++n) {
-    const float* row = log_w + n * tile.M;
+void PlainBackend::do_particle_weights(const ParticleWeightsArgs& p) {
+  const std::int64_t M = p.tile.M;
+  for (std::int64_t n = 0; n < p.tile.N; ++n) {
+    const float* row = p.log_w + n * M;
     LogSumExp<float> lse;
-    for (std::int64_t m = 0; m < tile.M; ++m) lse.add(row[m]);
+    for (std::int64_t m = 0; m < M; ++m) lse.add(row[m]);
     float squares = 0;
-    for (std::int64_t m = 0; m < tile.M; ++m) {
+    for (std::int64_t m = 0; m < M; ++m) {
       const float w = std::exp(row[m] - lse.max) / lse.sum;
-      w_bar[n * tile.M + m] = w;
+      p.w_bar[n * M + m] = w;
       squares += w * w;
     }
-    C_hat[n] = lse.value() - std::log(float(tile.M));
-    ess[n] = 1.0f / squares;
+    p.C_hat[n] = lse.value() - std::log(float(M));
+    p.ess[n] = 1.0f / squares;
+    if (p.omega_rule == OmegaRule::none) continue;
+    for (std::int64_t m = 0; m < M; ++m)
+      p.omega[n * M + m] = omega_at(p.omega_rule, p.w_bar[n * M + m], p.C_hat[n]);
   }
 }
 
-void PlainBackend::output_grad(const OutputArgs& p, const float* w_bar, RowSet rows, Matrix g_o) {
-  for (std::int64_t i = 0; i < rows.count; ++i) {
-    const std::int64_t r = rows.source(i);
+void PlainBackend::do_output_grad(const OutputGradArgs& args) {
+  const OutputOperands& p = args.of;
+  for (std::int64_t i = 0; i < args.rows.count; ++i) {
+    const std::int64_t r = args.rows.source(i);
     const float* o = p.o.row(r);
     const float* y = target_row(p, r);
     const float lse = normalizer(p, o);
     for (std::int64_t j = 0; j < p.o.cols; ++j) {
       const float mean = output_mean_at(p.output, o[j] + p.c[j], lse);
-      g_o.row(i)[j] = w_bar[r] * (target_at(p.output, y, j) - mean);
+      args.g_o.row(i)[j] = args.weight[r] * (target_at(p.output, y, j) - mean);
     }
   }
 }
 
-void PlainBackend::hidden_grad(const HiddenGradArgs& p) {
-  const std::int64_t H = p.a.cols;
-  const bool summed = p.a.rows == p.tile.N;
-  const bool path = p.estimator == Estimator::G2 || p.estimator == Estimator::G3;
-  const auto probability = [&](const float* a, std::int64_t i) { return sigmoid(a[i] + p.b[i]); };
-  const auto beta = [&](std::int64_t i) {
-    const float L_bar =
-        p.estimator == Estimator::G1 ? baseline_at(p.baseline[i], p.baseline[H + i]) : 0.0f;
-    return score_beta(p.estimator, L_bar, p.c);
-  };
-  const ConstMatrix h = as_matrix(p.s);
-
+void PlainBackend::do_path_grad(const PathGradArgs& p) {
   for (std::int64_t k = 0; k < p.g.rows; ++k) {
-    float* g = p.g.row(k);
-    if (path) {
-      const float* a = p.a.row(summed ? k : p.rows.source(k));
-      for (std::int64_t i = 0; i < H; ++i) g[i] *= path_weight(p.estimator, probability(a, i));
-    } else if (!summed) {
-      const std::int64_t r = p.rows.source(k);
-      const float* a = p.a.row(r);
-      const float omega = score_omega(p.estimator, p.w_bar[r], p.C_hat[r / p.tile.M]);
-      for (std::int64_t i = 0; i < H; ++i) {
-        g[i] = (omega - beta(i)) * (h.row(r)[i] - probability(a, i));
+    const float* a = p.by_example() ? p.a.row(k) : row_of(p.a, p.tile, p.rows.source(k));
+    for (std::int64_t i = 0; i < p.g.cols; ++i)
+      p.g.row(k)[i] *= path_weight(p.rule, sigmoid(a[i] + p.b[i]));
+  }
+}
+
+void PlainBackend::do_score_grad(const ScoreGradArgs& p) {
+  const std::int64_t M = p.tile.M;
+  const bool summed = p.a.rows == p.tile.N;
+  const auto beta = [&](std::int64_t i) { return p.beta ? p.beta[i] : 0.0f; };
+  const ConstMatrix h = as_matrix(p.s);
+  for (std::int64_t k = 0; k < p.g.rows; ++k) {
+    const std::int64_t r = p.rows.source(k);
+    const float* a = p.a.row(r);
+    for (std::int64_t i = 0; i < p.g.cols; ++i) {
+      const float probability = sigmoid(a[i] + p.b[i]);
+      if (!summed) {
+        p.g.row(k)[i] = (p.omega[r] - beta(i)) * (h.row(r)[i] - probability);
+        continue;
       }
-    } else {
-      for (std::int64_t i = 0; i < H; ++i) {
-        ScoreSums<float> sums;
-        float omega_sum = 0;
-        for (std::int64_t m = 0; m < p.tile.M; ++m) {
-          const std::int64_t r = k * p.tile.M + m;
-          const float omega = score_omega(p.estimator, p.w_bar[r], p.C_hat[k]);
-          omega_sum += omega;
-          sums.omega_h += omega * h.row(r)[i];
-          sums.h += h.row(r)[i];
-        }
-        g[i] = summed_score(sums, omega_sum, beta(i), probability(p.a.row(k), i), float(p.tile.M));
+      ScoreSums<float> sums;
+      float omega_sum = 0;
+      for (std::int64_t m = k * M; m < (k + 1) * M; ++m) {
+        omega_sum += p.omega[m];
+        sums.omega_h += p.omega[m] * h.row(m)[i];
+        sums.h += h.row(m)[i];
       }
+      p.g.row(k)[i] = summed_score(sums, omega_sum, beta(i), probability, float(M));
     }
   }
 }
 
-void PlainBackend::deterministic_grad(ConstMatrix d, RowSet rows, Matrix g) {
-  for (std::int64_t k = 0; k < g.rows; ++k) {
-    const float* value = d.row(rows.source(k));
-    for (std::int64_t i = 0; i < g.cols; ++i) g.row(k)[i] *= value[i] * (1 - value[i]);
+void PlainBackend::do_deterministic_grad(const DeterministicGradArgs& p) {
+  for (std::int64_t k = 0; k < p.g.rows; ++k) {
+    const float* value = p.d.row(p.rows.source(k));
+    for (std::int64_t i = 0; i < p.g.cols; ++i) p.g.row(k)[i] *= value[i] * (1 - value[i]);
   }
 }
 
-void PlainBackend::sum_particles(const Tile& tile, RowSet rows, ConstMatrix g, Matrix out) {
-  std::fill_n(out.data, out.size(), 0.0f);
-  for (std::int64_t k = 0; k < rows.count; ++k) {
-    float* sum = out.row(rows.source(k) / tile.M);
-    for (std::int64_t i = 0; i < g.cols; ++i) sum[i] += g.row(k)[i];
+void PlainBackend::do_sum_particles(const SumParticlesArgs& p) {
+  std::fill_n(p.out.data, p.out.size(), 0.0f);
+  for (std::int64_t k = 0; k < p.rows.count; ++k) {
+    float* sum = p.out.row(p.rows.source(k) / p.tile.M);
+    for (std::int64_t i = 0; i < p.g.cols; ++i) sum[i] += p.g.row(k)[i];
   }
 }
 
-void PlainBackend::accumulate_column_sums(ConstMatrix g, float* gb) {
-  for (std::int64_t k = 0; k < g.rows; ++k) {
-    for (std::int64_t i = 0; i < g.cols; ++i) gb[i] += g.row(k)[i];
+void PlainBackend::do_accumulate_column_sums(const AccumulateColumnSumsArgs& p) {
+  for (std::int64_t k = 0; k < p.g.rows; ++k) {
+    for (std::int64_t i = 0; i < p.g.cols; ++i) p.gb[i] += p.g.row(k)[i];
   }
 }
 
-void PlainBackend::accumulate_baseline(const Tile& tile, ConstMatrix a, const float* b, ConstBits s,
-                                       const float* C_hat, float* sums) {
-  const ConstMatrix h = as_matrix(s);
-  for (std::int64_t r = 0; r < tile.rows(); ++r) {
+void PlainBackend::do_accumulate_baseline(const AccumulateBaselineArgs& p) {
+  const ConstMatrix h = as_matrix(p.s);
+  for (std::int64_t r = 0; r < p.tile.rows(); ++r) {
     for (std::int64_t i = 0; i < h.cols; ++i) {
-      const float score = h.row(r)[i] - sigmoid(row_of(a, tile, r)[i] + b[i]);
-      sums[i] += score * score;
-      sums[h.cols + i] += score * score * C_hat[r / tile.M];
+      const float score = h.row(r)[i] - sigmoid(row_of(p.a, p.tile, r)[i] + p.b[i]);
+      p.sums[i] += score * score;
+      p.sums[h.cols + i] += score * score * p.C_hat[r / p.tile.M];
     }
   }
 }
 
-void PlainBackend::update(const UpdateArgs& p) {
+void PlainBackend::do_update(const UpdateArgs& p) {
   for (std::int64_t i = 0; i < p.size; ++i) {
     float sum = 0;
     for (std::int64_t k = 0; k < p.part_count; ++k) sum += p.parts[k * p.part_stride + i];

@@ -14,35 +14,28 @@ class PlainBackend : public HostBackend {
   std::string describe() const override;
 
   std::size_t bits_bytes(std::int64_t rows, std::int64_t cols) const override;
-  void upload_bits(std::span<const std::uint8_t> from, Bits to) override;
-  void download_bits(ConstBits from, std::span<std::uint8_t> to) override;
   Tiling choose_tiling(const StepShape&) const override;
 
-  void gather(const GatherArgs&) override;
-
-  void multiply(ConstMatrix z, ConstMatrix W, Matrix out, Write) override;
-  void multiply(ConstBits z, ConstMatrix W, Matrix out, Write) override;
-  void multiply_transposed(ConstMatrix g, ConstMatrix W, Matrix out, Write) override;
-  void accumulate_outer(ConstMatrix z, RowSet rows, ConstMatrix g, Matrix gW) override;
-  void accumulate_outer(ConstBits z, RowSet rows, ConstMatrix g, Matrix gW) override;
-
-  void sample_hidden(const Draw&, const Tile&, ConstMatrix a, const float* b, Bits s) override;
-  void activate(const Tile&, ConstMatrix shared, const float* b, Matrix d) override;
-  void output_log_prob(const OutputArgs&, float* log_w) override;
-  void accumulate_mean_output(const OutputArgs&, Matrix mean) override;
-
-  void particle_weights(const Tile&, const float* log_w, float* w_bar, float* C_hat,
-                        float* ess) override;
-
-  void output_grad(const OutputArgs&, const float* w_bar, RowSet rows, Matrix g_o) override;
-  void hidden_grad(const HiddenGradArgs&) override;
-  void deterministic_grad(ConstMatrix d, RowSet rows, Matrix g) override;
-  void sum_particles(const Tile&, RowSet rows, ConstMatrix g, Matrix out) override;
-  void accumulate_column_sums(ConstMatrix g, float* gb) override;
-  void accumulate_baseline(const Tile&, ConstMatrix a, const float* b, ConstBits s,
-                           const float* C_hat, float* sums) override;
-
-  void update(const UpdateArgs&) override;
+ protected:
+  void do_upload_bits(std::span<const std::uint8_t> from, Bits to) override;
+  void do_download_bits(ConstBits from, std::span<std::uint8_t> to) override;
+  void do_gather(const GatherArgs&) override;
+  void do_multiply(const MultiplyArgs&) override;
+  void do_multiply_transposed(const MultiplyTransposedArgs&) override;
+  void do_accumulate_outer(const AccumulateOuterArgs&) override;
+  void do_sample_hidden(const SampleHiddenArgs&) override;
+  void do_activate(const ActivateArgs&) override;
+  void do_output_log_prob(const OutputLogProbArgs&) override;
+  void do_accumulate_mean_output(const AccumulateMeanOutputArgs&) override;
+  void do_particle_weights(const ParticleWeightsArgs&) override;
+  void do_output_grad(const OutputGradArgs&) override;
+  void do_path_grad(const PathGradArgs&) override;
+  void do_score_grad(const ScoreGradArgs&) override;
+  void do_deterministic_grad(const DeterministicGradArgs&) override;
+  void do_sum_particles(const SumParticlesArgs&) override;
+  void do_accumulate_column_sums(const AccumulateColumnSumsArgs&) override;
+  void do_accumulate_baseline(const AccumulateBaselineArgs&) override;
+  void do_update(const UpdateArgs&) override;
 };
 
 }  // namespace sfnn

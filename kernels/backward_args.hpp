@@ -1,0 +1,92 @@
+// Ops of the backward pass.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/estimators.hpp"
+#include "kernels/forward_args.hpp"
+#include "kernels/tile.hpp"
+#include "kernels/views.hpp"
+
+namespace sfnn {
+
+// Eq. (15) (16): g_o = weight * d log P / d o on the rows of the set
+struct OutputGradArgs {
+  static constexpr const char* kName = "output_grad";
+  OutputOperands of;
+  const float* weight = nullptr;  // [N*M]
+  RowSet rows;
+  Matrix g_o;  // [rows.count, D_out]
+};
+
+// g *= e(p), in place: G(h) of path units becomes g_a. a is without its bias: p = sigma(a + b).
+struct PathGradArgs {
+  static constexpr const char* kName = "path_grad";
+  PathRule rule = PathRule::one;
+  Tile tile;
+  ConstMatrix a;             // [N or N*M, n_s] = z W_s
+  const float* b = nullptr;  // [n_s]
+  RowSet rows;               // which particles g holds; all N: one row per example
+  Matrix g;                  // [rows.count, n_s]
+
+  // g is summed over particles, which share a.
+  SFNN_HD bool by_example() const { return rows.all() && rows.count == tile.N; }
+};
+
+// g = (omega - beta) (h - p) of score units, p = sigma(a + b)
+struct ScoreGradArgs {
+  static constexpr const char* kName = "score_grad";
+  Tile tile;
+  ConstMatrix a;                 // [N or N*M, n_s] = z W_s
+  const float* b = nullptr;      // [n_s]
+  ConstBits s;                   // [N*M, n_s]
+  const float* omega = nullptr;  // [N*M]
+  const float* beta = nullptr;   // [n_s]; null: 0
+  RowSet rows;                   // the rows that g holds, if it is per particle
+  Matrix g;  // [N, n_s], summed over particles, if a is shared; else [rows.count, n_s]
+};
+
+// Eq. (18): beta = L_bar = E[score^2 L] / E[score^2]
+struct MakeBetaArgs {
+  static constexpr const char* kName = "make_beta";
+  const float* averages = nullptr;  // [2, n_s]: E[score^2], E[score^2 L]
+  std::int64_t n_s = 0;
+  float* beta = nullptr;  // [n_s]
+};
+
+// g *= d (1 - d), in place
+struct DeterministicGradArgs {
+  static constexpr const char* kName = "deterministic_grad";
+  ConstMatrix d;  // [height, n_d]
+  RowSet rows;
+  Matrix g;  // [rows.count, n_d]
+};
+
+// out[n] = sum of the rows of g that belong to example n
+struct SumParticlesArgs {
+  static constexpr const char* kName = "sum_particles";
+  Tile tile;
+  RowSet rows;
+  ConstMatrix g;  // [rows.count, n]
+  Matrix out;     // [N, n]
+};
+
+// gb += sum of the rows of g
+struct AccumulateColumnSumsArgs {
+  static constexpr const char* kName = "accumulate_column_sums";
+  ConstMatrix g;        // [rows, n]
+  float* gb = nullptr;  // [n]
+};
+
+// sums += over all rows of score^2 and of score^2 C_hat
+struct AccumulateBaselineArgs {
+  static constexpr const char* kName = "accumulate_baseline";
+  Tile tile;
+  ConstMatrix a;                 // [N or N*M, n_s]
+  const float* b = nullptr;      // [n_s]
+  ConstBits s;                   // [N*M, n_s]
+  const float* C_hat = nullptr;  // [N]
+  float* sums = nullptr;         // [2, n_s]
+};
+
+}  // namespace sfnn

@@ -1,0 +1,90 @@
+// The estimators' table: one row says all that the rest of the program needs to know of one. What
+// computes works on a row's rules and knows no estimator.
+//
+// A score unit's gradient is g_a = (omega - beta) (h - p), omega of the particle, beta of the unit;
+// a path unit's is g_a = e(p) G(h), G(h) what arrives from above. Eq. (17) (19) (22) (30) (32).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace sfnn {
+
+enum class Estimator : std::int32_t { G1, G2, G3, G4, G5 };
+enum class EstimatorKind { path, score };
+
+// omega [N*M], made where all log-weights of an example are at hand.
+enum class OmegaRule : std::int32_t {
+  none,   // a path estimator has none
+  w_bar,  // Eq. (30), (32)
+  C_hat,  // Eq. (17): L = C_hat for all M particles
+};
+
+// beta [n_s]. By Eq. (31) taking it off leaves the mean as it was.
+enum class BetaRule {
+  none,             // 0
+  constant,         // Eq. (32): c
+  moving_baseline,  // Eq. (18): L_bar, out of averages that move from step to step
+};
+
+// What weighs g_o.
+enum class OutputWeight {
+  w_bar,  // Eq. (15), (16)
+  equal,  // 1/M
+};
+
+// e, what multiplies G(h) of a path unit.
+enum class PathRule : std::int32_t {
+  one,            // Eq. (19)
+  sigmoid_slope,  // Eq. (22): sigma'(a) = p (1 - p)
+};
+
+struct EstimatorRow {
+  Estimator id;
+  std::string_view name;
+  EstimatorKind kind;
+  OmegaRule omega = OmegaRule::none;
+  BetaRule beta = BetaRule::none;
+  PathRule path = PathRule::one;
+  // e differs from particle to particle though they share a: it is applied before they are summed.
+  bool weight_per_particle = false;
+  OutputWeight output_weight = OutputWeight::w_bar;
+  // Proportional to w_bar: a particle of no responsibility may be dropped in all layers.
+  bool follows_w_bar = false;
+  // With M = 1 every responsibility is 1, whatever was drawn: it teaches nothing.
+  std::int64_t least_particles = 1;
+
+  // Keeps averages from step to step.
+  constexpr bool has_moving_state() const { return beta == BetaRule::moving_baseline; }
+};
+
+// G1: score times (C_hat - L_bar), unbiased, high variance. G2, G3: back-propagation with dh/da = 1
+// or sigma'(a), biased. G4: score times w_bar, unbiased for the fixed-Q bound. G5: score times
+// (w_bar - c), G4's mean with less variance.
+inline constexpr std::array<EstimatorRow, 5> kEstimators{{
+    {Estimator::G1, "G1", EstimatorKind::score, OmegaRule::C_hat, BetaRule::moving_baseline},
+    {Estimator::G2, "G2", EstimatorKind::path, OmegaRule::none, BetaRule::none, PathRule::one,
+     /*weight_per_particle=*/false, OutputWeight::w_bar, /*follows_w_bar=*/true},
+    {Estimator::G3, "G3", EstimatorKind::path, OmegaRule::none, BetaRule::none,
+     PathRule::sigmoid_slope, /*weight_per_particle=*/false, OutputWeight::w_bar,
+     /*follows_w_bar=*/true},
+    {Estimator::G4, "G4", EstimatorKind::score, OmegaRule::w_bar, BetaRule::none, PathRule::one,
+     /*weight_per_particle=*/false, OutputWeight::w_bar, /*follows_w_bar=*/true,
+     /*least_particles=*/2},
+    {Estimator::G5, "G5", EstimatorKind::score, OmegaRule::w_bar, BetaRule::constant, PathRule::one,
+     /*weight_per_particle=*/false, OutputWeight::w_bar, /*follows_w_bar=*/false,
+     /*least_particles=*/2},
+}};
+
+constexpr const EstimatorRow& row_of(Estimator e) { return kEstimators[std::size_t(e)]; }
+
+constexpr bool estimators_are_in_order() {
+  for (std::size_t i = 0; i < kEstimators.size(); ++i)
+    if (kEstimators[i].id != Estimator(i)) return false;
+  return true;
+}
+static_assert(estimators_are_in_order());
+
+}  // namespace sfnn

@@ -1,0 +1,84 @@
+// Ops of the forward pass, of the outputs' likelihood and of the particles' weights.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/estimators.hpp"
+#include "kernels/output.hpp"
+#include "kernels/tile.hpp"
+#include "kernels/views.hpp"
+
+namespace sfnn {
+
+// s = (u <= sigma(a + b)), u drawn by (example, particle, unit).
+struct SampleHiddenArgs {
+  static constexpr const char* kName = "sample_hidden";
+  Draw draw;
+  Tile tile;
+  ConstMatrix a;             // [N or N*M, n_s] = z W_s; data null: p = 1/2
+  const float* b = nullptr;  // [n_s]
+  Bits s;                    // [N*M, n_s]
+};
+
+// d = sigma(shared[n] + d + b), in place.
+struct ActivateArgs {
+  static constexpr const char* kName = "activate";
+  Tile tile;
+  ConstMatrix shared;        // [N, n_d]; data null: none
+  const float* b = nullptr;  // [n_d]
+  Matrix d;                  // [N or N*M, n_d]
+};
+
+// o and what it is compared with.
+struct OutputOperands {
+  Output output = Output::bernoulli;
+  Tile tile;
+  ConstMatrix o;             // [N*M, D_out] = z V, without c
+  const float* c = nullptr;  // [D_out]
+  ConstMatrix y;             // [N, D_out]; softmax: [N, 1], the class as a number
+};
+
+// log_w = log P(y | o)
+struct OutputLogProbArgs {
+  static constexpr const char* kName = "output_log_prob";
+  OutputOperands of;
+  float* log_w = nullptr;  // [N*M]
+};
+
+// mean[n] += sum over the rows of o of E[y | o]: class probabilities, sigmoids, or o + c itself
+struct AccumulateMeanOutputArgs {
+  static constexpr const char* kName = "accumulate_mean_output";
+  OutputOperands of;
+  Matrix mean;  // [N, D_out]
+};
+
+// Eq. (6) (28): w_bar = softmax_m(log_w), C_hat = logsumexp_m(log_w) - log M,
+// ess = 1 / sum_m w_bar^2, and omega by its rule.
+struct ParticleWeightsArgs {
+  static constexpr const char* kName = "particle_weights";
+  Tile tile;
+  const float* log_w = nullptr;            // [N*M]
+  float* w_bar = nullptr;                  // [N*M]
+  float *C_hat = nullptr, *ess = nullptr;  // [N]
+  OmegaRule omega_rule = OmegaRule::none;
+  float* omega = nullptr;  // [N*M], unless the rule is none; may be w_bar, if that is the rule
+};
+
+// index = the rows with w_bar >= threshold, ascending
+struct SelectRowsArgs {
+  static constexpr const char* kName = "select_rows";
+  Tile tile;
+  const float* w_bar = nullptr;  // [N*M]
+  float threshold = 0;
+  std::int32_t* index = nullptr;  // room for N*M
+};
+
+// sums += {sum C_hat, sum ess}, in double
+struct AccumulateMetricsArgs {
+  static constexpr const char* kName = "accumulate_metrics";
+  std::int64_t N = 0;
+  const float *C_hat = nullptr, *ess = nullptr;  // [N]
+  double* sums = nullptr;                        // [2]
+};
+
+}  // namespace sfnn
