@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "bench/program.hpp"
-#include "bench/timed_backend.hpp"
-#include "bench/workloads.hpp"
+#include "bench/lib/program.hpp"
+#include "bench/lib/timed_backend.hpp"
+#include "bench/lib/workloads.hpp"
 #include "host/devices/registry.hpp"
 #include "host/train/evaluate.hpp"
 

@@ -1,6 +1,6 @@
-#include "bench/timed_backend.hpp"
+#include "bench/lib/timed_backend.hpp"
 
-#include "bench/clock.hpp"
+#include "bench/lib/clock.hpp"
 
 namespace sfnn::bench {
 namespace {
