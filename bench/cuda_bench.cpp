@@ -4,8 +4,8 @@
 // them: those that fit in the second-level cache may beat the memory's own rate.
 #include <fmt/format.h>
 
-#include "bench/cuda_timing.hpp"
-#include "bench/program.hpp"
+#include "bench/lib/cuda_timing.hpp"
+#include "bench/lib/program.hpp"
 #include "cuda/device.hpp"
 #include "host/base/error.hpp"
 

@@ -3,8 +3,8 @@
 // than their bytes, and operands that stay in a cache may beat the memory's rate.
 #include <fmt/format.h>
 
-#include "bench/predicted_step.hpp"
-#include "bench/program.hpp"
+#include "bench/lib/predicted_step.hpp"
+#include "bench/lib/program.hpp"
 #include "host/base/error.hpp"
 
 namespace sfnn::bench {

@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "bench/clock.hpp"
-#include "bench/program.hpp"
+#include "bench/lib/clock.hpp"
+#include "bench/lib/program.hpp"
 #include "host/data/dataset.hpp"
 #include "host/devices/registry.hpp"
 #include "host/train/trainer.hpp"

@@ -11,11 +11,11 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "bench/clock.hpp"
-#include "bench/dense_floor.hpp"
-#include "bench/peers.hpp"
-#include "bench/program.hpp"
-#include "bench/workloads.hpp"
+#include "bench/lib/clock.hpp"
+#include "bench/lib/dense_floor.hpp"
+#include "bench/lib/peers.hpp"
+#include "bench/lib/program.hpp"
+#include "bench/lib/workloads.hpp"
 #include "host/base/error.hpp"
 #include "host/devices/registry.hpp"
 #include "host/train/evaluate.hpp"

@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "bench/op_times.hpp"
-#include "bench/program.hpp"
-#include "bench/workloads.hpp"
+#include "bench/lib/op_times.hpp"
+#include "bench/lib/program.hpp"
+#include "bench/lib/workloads.hpp"
 #include "host/devices/registry.hpp"
 #include "host/train/evaluate.hpp"
 

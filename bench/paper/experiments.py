@@ -10,13 +10,14 @@ import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+CONFIGS = HERE / "configs"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Table:
     key: str  # table1
     title: str
-    config: str  # a file beside this one
+    config: str  # a file in configs/
     figures: dict  # of a run: the name in metrics.jsonl to what people call it
     chosen_by: str  # the figure of the validation examples that chooses the rate: lower is better
     valid: int  # examples set aside while the rate is chosen
@@ -95,7 +96,7 @@ class Job:
     def arguments(self):
         """What sfnn train is given, but for where to run and what to call it."""
         text = {key: str(value).lower() if isinstance(value, bool) else value for key, value in self.settings.items()}
-        return " ".join([f"--config bench/paper/{self.experiment.table.config}",
+        return " ".join([f"--config {CONFIGS.relative_to(ROOT)}/{self.experiment.table.config}",
                          *(f"--set {key}={value}" for key, value in text.items())])
 
     @property
@@ -106,8 +107,8 @@ class Job:
 
 @functools.cache
 def config_values(name):
-    """A config beside this file, its keys as --set has them: train.epochs."""
-    with open(HERE / name, "rb") as file:
+    """A file in configs/, its keys as --set has them: train.epochs."""
+    with open(CONFIGS / name, "rb") as file:
         sections = tomllib.load(file)
     return {f"{section}.{key}": value for section, values in sections.items() for key, value in values.items()}
 

@@ -25,7 +25,7 @@ First the learning rates, by runs with validation examples, then a run of each r
   ./run paper                          all of it, and docs/reproduction.md
   ./run paper --quick                  all rows in a tenth of the epochs, at the rates where searches begin
   ./run paper --only table1/g3-m20     that row; may be repeated; table1 stands for all of its rows
-  ./run paper --only tfd               the paper's own faces, for those who have them (bench/faces/tfd_to_idx.py)
+  ./run paper --only tfd               the paper's own faces, for those who have them (bench/paper/faces/tfd_to_idx.py)
   ./run paper --results mine           all of it from nothing, with none of the results that come with the sources
 
 Data sets are looked for as sfnn train does: `./run sfnn train --help`. Results are JSON lines, below

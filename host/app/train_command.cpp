@@ -342,8 +342,8 @@ void add_train_command(CLI::App& app, int& code) {
   sub->footer([] {
     return examples(
                "  sfnn train --out runs/first\n"
-               "  sfnn train --config bench/paper/mnist-halves.toml --set train.epochs=5 --data "
-               "~/data\n"
+               "  sfnn train --config bench/paper/configs/mnist-halves.toml --set train.epochs=5 "
+               "--data ~/data\n"
                "  sfnn train --out runs/first --resume\n"
                "  sfnn train --init-from runs/first --set train.learning_rate=0.001 --out "
                "runs/tuned\n"

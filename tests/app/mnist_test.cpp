@@ -20,10 +20,10 @@ TEST(Mnist, HalvesReach57NatsInFiveEpochs) {
   if (!root || !fs::exists(fs::path(root) / "mnist"))
     GTEST_SKIP() << "SFNN_DATA names no folder with mnist/ in it";
   const fs::path out = fs::temp_directory_path() / ("sfnn-mnist-" + std::to_string(getpid()));
-  const std::string command =
-      "'" SFNN_PROGRAM "' train --config '" SFNN_SOURCE_DIR
-      "/bench/paper/mnist-halves.toml' --set train.epochs=5 --set train.learning_rate=0.1 --out '" +
-      out.string() + "'";
+  const std::string command = "'" SFNN_PROGRAM "' train --config '" SFNN_SOURCE_DIR
+                              "/bench/paper/configs/mnist-halves.toml' --set train.epochs=5 --set "
+                              "train.learning_rate=0.1 --out '" +
+                              out.string() + "'";
   ASSERT_EQ(std::system(command.c_str()), 0);
   rusage children{};
   ASSERT_EQ(getrusage(RUSAGE_CHILDREN, &children), 0);

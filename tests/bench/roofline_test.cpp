@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "bench/predicted_step.hpp"
+#include "bench/lib/predicted_step.hpp"
 #include "tests/support/networks.hpp"
 
 namespace sfnn::bench {

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "bench/dense_floor.hpp"
+#include "bench/lib/dense_floor.hpp"
 #include "host/formats/atomic_file.hpp"
 #include "tests/support/idx_files.hpp"
 #include "tests/support/networks.hpp"

@@ -1,7 +1,7 @@
 // The GPU benchmark's own work at small shapes, so that it runs the first time on a GPU.
 #include <gtest/gtest.h>
 
-#include "bench/cuda_timing.hpp"
+#include "bench/lib/cuda_timing.hpp"
 #include "host/base/error.hpp"
 
 namespace sfnn::bench {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "bench/predicted_step.hpp"
+#include "bench/lib/predicted_step.hpp"
 #include "host/train/trainer.hpp"
 #include "tests/gpusim/gpusim.hpp"
 #include "tests/support/backends.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "bench/op_cases.hpp"
+#include "bench/lib/op_cases.hpp"
 #include "host/train/trainer.hpp"
 #include "tests/gpusim/gpusim.hpp"
 #include "tests/support/backends.hpp"

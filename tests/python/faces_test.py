@@ -1,4 +1,4 @@
-"""The scripts in bench/faces on small inputs of the original layouts, and the program on what they write.
+"""The scripts in bench/paper/faces on small inputs of the original layouts, and the program on what they write.
 
 Usage: faces_test.py SCRIPTS SFNN. Exits with 77 where scipy or Pillow is absent.
 """

@@ -2,8 +2,8 @@
 // a wrong kernel has no speed.
 #pragma once
 
-#include "bench/counting_backend.hpp"
-#include "bench/op_cases.hpp"
+#include "bench/lib/counting_backend.hpp"
+#include "bench/lib/op_cases.hpp"
 #include "cuda/cuda_backend.hpp"
 #include "host/train/trainer.hpp"
 

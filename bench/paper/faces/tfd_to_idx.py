@@ -8,7 +8,7 @@ person or -1, folds [n, 5]) and writes images-idx3-ubyte.gz and subjects-idx1-in
 labelled expression of those persons who have at least --least of them. Then, with as many persons held out as there:
 
     ./run paper --only tfd                              the paper's table
-    ./run sfnn train --config bench/paper/tfd.toml      one network of it
+    ./run sfnn train --config bench/paper/configs/tfd.toml      one network of it
 """
 
 import argparse

@@ -1,4 +1,4 @@
-#include "bench/workloads.hpp"
+#include "bench/lib/workloads.hpp"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "bench/workloads.hpp"
+#include "bench/lib/workloads.hpp"
 #include "host/backend/backend.hpp"
 #include "host/devices/registry.hpp"
 

@@ -1,4 +1,4 @@
-#include "bench/op_cases.hpp"
+#include "bench/lib/op_cases.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "bench/predicted_step.hpp"
+#include "bench/lib/predicted_step.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
-#include "bench/op_times.hpp"
+#include "bench/lib/op_times.hpp"
 
-#include "bench/clock.hpp"
+#include "bench/lib/clock.hpp"
 #include "kernels/args.hpp"
 
 namespace sfnn::bench {

@@ -1,4 +1,4 @@
-#include "bench/dense_floor.hpp"
+#include "bench/lib/dense_floor.hpp"
 
 #include <cblas.h>
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/counting_backend.hpp"
+#include "bench/lib/counting_backend.hpp"
 #include "host/train/trainer.hpp"
 
 namespace sfnn::bench {

@@ -1,4 +1,4 @@
-#include "bench/peers.hpp"
+#include "bench/lib/peers.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

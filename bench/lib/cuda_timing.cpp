@@ -1,11 +1,11 @@
-#include "bench/cuda_timing.hpp"
+#include "bench/lib/cuda_timing.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "bench/predicted_step.hpp"
+#include "bench/lib/predicted_step.hpp"
 #include "host/base/error.hpp"
 #include "host/devices/registry.hpp"
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "bench/workloads.hpp"
+#include "bench/lib/workloads.hpp"
 
 namespace sfnn::bench {
 

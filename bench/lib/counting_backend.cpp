@@ -1,4 +1,4 @@
-#include "bench/counting_backend.hpp"
+#include "bench/lib/counting_backend.hpp"
 
 #include <fmt/format.h>
 

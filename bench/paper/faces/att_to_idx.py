@@ -7,7 +7,7 @@ takes the original tree (s1/1.pgm .. s40/10.pgm, each 92 wide and 112 high) and 
 subjects-idx1-ubyte.gz: 48 x 48 grey images ordered by subject and number. The square window is all 92 columns and the
 rows 20 to 111, which leaves the face; a pixel of the result is the exact mean of the area it covers. Then:
 
-    sfnn train --config bench/paper/faces.toml
+    sfnn train --config bench/paper/configs/faces.toml
 
 When using these images, please give credit to Olivetti Research Laboratory: F. Samaria and A. Harter,
 "Parameterisation of a stochastic model for human face identification", 2nd IEEE Workshop on Applications of Computer
