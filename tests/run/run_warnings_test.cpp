@@ -12,6 +12,8 @@ namespace fs = std::filesystem;
 
 using RunWarnings = Program;
 
+constexpr std::size_t kMaxPage = 1 << 24;  // bytes of a report
+
 TEST_F(RunWarnings, NumbersThatAreNotFiniteStopTheRunAndAreNeverSaved) {
   const std::string options = small_ +
                               "--set train.epochs=30 --set train.batch=40 --set "

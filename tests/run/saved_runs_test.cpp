@@ -20,6 +20,8 @@ namespace fs = std::filesystem;
 
 using SavedRuns = Program;
 
+constexpr std::size_t kMaxFile = 1 << 24;  // bytes
+
 TEST_F(SavedRuns, TwoRunsInOneDirectoryAreKeptApart) {
   const std::string options = small_ + "--set train.epochs=100000 --out here";
   const Result second =
@@ -92,7 +94,7 @@ TEST_F(SavedRuns, ARunThatHasLostItsCheckpointsIsLeftAsItIs) {
     const auto files = [&] {
       std::map<std::string, std::string> texts;
       for (const char* name : {"config.toml", "metrics.jsonl", "sessions.jsonl"})
-        texts[name] = read_file(run_directory / name, kMaxPage);
+        texts[name] = read_file(run_directory / name, kMaxFile);
       return texts;
     };
     const auto before = files();
