@@ -70,7 +70,7 @@ TEST_F(TrainingRunTest, BestAndNewestOfAnEpochAreTheSameWeights) {
   run.start();
   run.train();
   const Checkpoint best = load_checkpoint(run.directory().best());
-  EXPECT_EQ(best.params, newest("one"));
+  EXPECT_EQ(best.params(), newest("one"));
   EXPECT_EQ(best.state.epoch, 1);
   EXPECT_EQ(best.state.best_epoch, 1);
   EXPECT_EQ(RunDirectory(run.directory()).newest([](const std::string&) {})->state.best_valid_nll,
