@@ -32,7 +32,7 @@ class TrainingRunTest : public testing::Test {
     return TrainingRun(*backend_, config_, options, data_, std::move(run), listener_);
   }
   std::vector<float> newest(const char* name) const {
-    return RunDirectory(path_.path() / name).newest([](const std::string&) {})->params;
+    return RunDirectory(path_.path() / name).newest([](const std::string&) {})->params();
   }
 
   const TemporaryDirectory path_;
