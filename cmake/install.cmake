@@ -28,7 +28,7 @@ foreach(header IN ITEMS
     host/train/pass host/train/schedule host/train/staged_data
     host/train/train_options host/train/train_plan host/train/train_state host/train/trainer
     kernels/activations kernels/args kernels/backward_args kernels/data_args kernels/estimators kernels/forward_args
-    kernels/hd kernels/output kernels/philox kernels/product_args kernels/tile kernels/update_args
+    kernels/hd kernels/output kernels/philox kernels/product_args kernels/tile kernels/tree_sum kernels/update_args
     kernels/views)
   cmake_path(GET header PARENT_PATH folder)
   install(FILES ${header}.hpp DESTINATION ${header_dir}/${folder})

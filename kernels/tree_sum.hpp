@@ -21,7 +21,8 @@ struct Parts {
   SFNN_HD Parts from(std::int64_t offset) const { return {data + offset, count, stride, places}; }
 };
 
-constexpr int kMaxTreeHeight = 20;  // a million places
+constexpr int kMaxTreeHeight = 20;
+constexpr std::int64_t kMaxParts = std::int64_t(1) << kMaxTreeHeight;
 
 // The place of the i-th part that has tiles.
 SFNN_HD std::int64_t place_of(std::int64_t i, std::int64_t count, std::int64_t places) {
@@ -35,34 +36,35 @@ SFNN_HD int meeting_height(std::int64_t a, std::int64_t b) {
   return height;
 }
 
-// load(i) is part i's value. Parts are read in order; of the sums that wait for their neighbour, no
-// two wait at the same height, so one bit each tells which heights are taken.
-template <class Value, class Load>
-SFNN_HD Value tree_sum(std::int64_t count, std::int64_t places, const Load& load) {
-  Value waiting[kMaxTreeHeight + 1];
+// Walks the tree over `count` parts in their order with a stack of sums that wait for their
+// neighbour: push(i, slot) puts part i into a slot of the stack, merge(slot) adds the slot above to
+// it. In the end slot 0 holds the sum. No two sums wait at the same height, so one bit each tells
+// which heights are taken.
+template <class Push, class Merge>
+SFNN_HD void walk_tree(std::int64_t count, std::int64_t places, const Push& push,
+                       const Merge& merge) {
   int top = 0;
-  std::uint32_t heights = 0;  // at which the waiting sums will meet, the lowest last
+  std::uint32_t heights = 0;  // at which the waiting sums will meet their neighbours
   for (std::int64_t i = 0; i < count; ++i) {
-    waiting[top++] = load(i);
+    push(i, top++);
     const int next =
         i + 1 < count ? meeting_height(place_of(i, count, places), place_of(i + 1, count, places))
                       : kMaxTreeHeight + 1;
-    // What meets below that height is complete.
-    for (; heights != 0 && (heights & ((std::uint32_t(1) << next) - 1)) != 0;
-         heights &= heights - 1) {
-      --top;
-      waiting[top - 1] = waiting[top - 1] + waiting[top];
-    }
+    const std::uint32_t below = (std::uint32_t(1) << next) - 1;  // what meets there is complete
+    for (; (heights & below) != 0; heights &= heights - 1) merge(--top - 1);
     heights |= std::uint32_t(1) << next;
   }
-  return waiting[0];
 }
 
 // Element e of the parts' sum.
 SFNN_HD float part_sum(const Parts& parts, std::int64_t e) {
   if (parts.count == 1) return parts.data[e];
-  return tree_sum<float>(parts.count, parts.places,
-                         [&](std::int64_t i) { return parts.data[i * parts.stride + e]; });
+  float waiting[kMaxTreeHeight + 1];
+  walk_tree(
+      parts.count, parts.places,
+      [&](std::int64_t i, int slot) { waiting[slot] = parts.data[i * parts.stride + e]; },
+      [&](int slot) { waiting[slot] += waiting[slot + 1]; });
+  return waiting[0];
 }
 
 }  // namespace sfnn

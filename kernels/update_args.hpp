@@ -3,15 +3,17 @@
 
 #include <cstdint>
 
+#include "kernels/tree_sum.hpp"
+
 namespace sfnn {
 
 // v = momentum * v + scale * sum of parts; params += learning rate * v
 struct UpdateArgs {
   static constexpr const char* kName = "update";
-  float* params = nullptr;       // [size]
-  float* velocity = nullptr;     // [size]
-  const float* parts = nullptr;  // [part_count, part_stride]: sums of gradients, added in order
-  std::int64_t size = 0, part_count = 0, part_stride = 0;
+  float* params = nullptr;    // [size]
+  float* velocity = nullptr;  // [size]
+  Parts parts;                // of the gradient, [count, >= size]
+  std::int64_t size = 0;
   float scale = 1;  // 1 / batch size
   float momentum = 0.9f;
 };
@@ -19,9 +21,9 @@ struct UpdateArgs {
 // L_bar's averages: avg = decay * avg + (1 - decay) * sum / rows; the first step starts them.
 struct BaselineUpdateArgs {
   static constexpr const char* kName = "update_baseline";
-  float* averages = nullptr;     // [size]
-  const float* parts = nullptr;  // [part_count, part_stride]
-  std::int64_t size = 0, part_count = 0, part_stride = 0;
+  float* averages = nullptr;  // [size]
+  Parts parts;                // of the sums behind them, [count, >= size]
+  std::int64_t size = 0;
   float scale = 1;  // 1 / (N*M) of the whole batch
   float decay = 0.99f;
 };

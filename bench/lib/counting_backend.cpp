@@ -264,13 +264,13 @@ void CountingBackend::do_accumulate_baseline(const AccumulateBaselineArgs& p) {
 // --- update
 
 void CountingBackend::do_update(const UpdateArgs& p) {
-  kernel("update", floats(double((4 + p.part_count) * p.size)),
-         double((5 + p.part_count) * p.size));
+  kernel("update", floats(double((4 + p.parts.count) * p.size)),
+         double((5 + p.parts.count) * p.size));
 }
 
 void CountingBackend::do_update_baseline(const BaselineUpdateArgs& p) {
-  kernel("update_baseline", floats(double((2 + p.part_count) * p.size)),
-         double((4 + p.part_count) * p.size));
+  kernel("update_baseline", floats(double((2 + p.parts.count) * p.size)),
+         double((4 + p.parts.count) * p.size));
 }
 
 }  // namespace sfnn::bench

@@ -290,20 +290,15 @@ class Cases {
           backend.set_clock({.step = 1, .learning_rate = 0.1f});
           backend.update({.params = in.floats(2),
                           .velocity = in.floats(1),
-                          .parts = in.floats(0),
+                          .parts = {in.floats(0), 1, size, 1},
                           .size = size,
-                          .part_count = 1,
-                          .part_stride = size,
                           .scale = 0.01f});
         });
     add("update_baseline", {share(width, 1), share(width, 1)},
         [width](Backend& backend, const Operands& in) {
           backend.set_clock({.step = 1});
-          backend.update_baseline({.averages = in.floats(1),
-                                   .parts = in.floats(0),
-                                   .size = width,
-                                   .part_count = 1,
-                                   .part_stride = width});
+          backend.update_baseline(
+              {.averages = in.floats(1), .parts = {in.floats(0), 1, width, 1}, .size = width});
         });
   }
 

@@ -180,29 +180,16 @@ void print_plan(const Config& config, const DataSet& data, const NetworkSpec& sp
   std::fflush(stdout);  // before what may be said of it on stderr
 }
 
-// A line a layer: how the products with its input are done, on tiles of the run's size; and one for
-// those with its own stochastic units, where deterministic ones read them. What is propagated back
-// is real, and its products are always dense.
-std::vector<std::string> product_lines(const NetworkSpec& spec, Trainer& trainer,
-                                       const Backend& backend) {
+// One line per product: how it is done on tiles of the run's size. What is propagated back is real,
+// and its products are always dense.
+std::vector<std::string> product_lines(const Trainer& trainer, const Backend& backend) {
   std::vector<std::string> lines;
-  const auto add = [&](const std::string& what, bool bits, std::int64_t in, std::int64_t out,
-                       std::int64_t rows) {
+  for (const Pass::Product& product : trainer.pass().forward_products()) {
+    const std::int64_t rows = trainer.tiling().tile * (product.shared ? 1 : trainer.particles());
     lines.push_back(fmt::format("{}: {} x {} on {} rows, forward by {}, weight gradient by {}",
-                                what, in, out, rows, backend.product_method(bits, rows),
-                                backend.product_method(bits, in)));
-  };
-  const std::int64_t tile = trainer.tiling().tile, tile_rows = tile * trainer.particles();
-  bool shared = true;  // no stochastic unit lies below
-  for (std::int64_t l = 0; l <= spec.depth(); ++l) {
-    const bool bits = l > 0 && spec.hidden[l - 1].n_d == 0, hidden = l < spec.depth();
-    const std::string name = hidden ? fmt::format("layer {}", l + 1) : "output";
-    add(name, bits, spec.input_width(l), hidden ? spec.hidden[l].width() : spec.D_out,
-        shared ? tile : tile_rows);
-    if (!hidden || !spec.hidden[l].samples()) continue;
-    shared = false;
-    const auto& layer = spec.hidden[l];
-    if (layer.n_d > 0) add(name + ", s to d", /*bits=*/true, layer.n_s, layer.n_d, tile_rows);
+                                product.what, product.inputs, product.units, rows,
+                                backend.product_method(product.bits, rows),
+                                backend.product_method(product.bits, product.inputs)));
   }
   return lines;
 }
@@ -237,8 +224,7 @@ int train(const TrainCommand& command, TrainingRun& run, const DataSet& data,
   progress.say(fmt::format("{} on {}, {}: {}", to_string(run.network()), data.name,
                            backend.describe(), run.directory().path().string()));
   if (command.verbose) {
-    for (const std::string& line : product_lines(run.network(), run.trainer(), backend))
-      progress.say(line);
+    for (const std::string& line : product_lines(run.trainer(), backend)) progress.say(line);
   }
   if (run.train() == TrainingRun::End::stopped) {
     progress.say(fmt::format("stopped at step {}; continue with: {}", run.trainer().step(),

@@ -60,7 +60,7 @@ class Buffer {
 // How a step is cut up. Never a matter of how many threads there are: it decides the order of sums.
 struct Tiling {
   std::int64_t tile = 0;         // examples
-  std::int64_t parts = 1;        // accumulators; each takes a run of consecutive tiles
+  std::int64_t parts = 1;        // places for sums, a power of two: see kernels/tree_sum.hpp
   bool short_of_memory = false;  // a larger tile would have been taken, had it fitted
 };
 

@@ -130,14 +130,18 @@ std::size_t border_of_four(std::int64_t cols, std::size_t else_border) {
 
 constexpr std::int64_t kMaxIndex = std::numeric_limits<std::int32_t>::max();
 
-std::int64_t parts_size(std::int64_t size, std::int64_t count, std::int64_t stride) {
-  return count > 0 && size > 0 ? (count - 1) * stride + size : 0;
+// Floats that the parts' runs of `size` lie in.
+std::int64_t parts_size(const Parts& parts, std::int64_t size) {
+  return size > 0 ? (parts.count - 1) * parts.stride + size : 0;
 }
 
-template <class Args>
-void check_parts(const Checker& c, const Args& p) {
-  c.holds(p.size >= 0 && p.part_count >= 0, "size or part_count is negative");
-  c.holds(p.part_count <= 1 || p.part_stride >= p.size, "part_stride is less than size");
+void check_parts(const Checker& c, const Parts& parts, std::int64_t size) {
+  c.holds(size >= 0, "size is negative");
+  c.holds(
+      parts.places >= 1 && parts.places <= kMaxParts && (parts.places & (parts.places - 1)) == 0,
+      "parts.places is not a power of two");
+  c.holds(parts.count >= 1 && parts.count <= parts.places, "parts.count is not in 1 .. places");
+  c.holds(parts.count == 1 || parts.stride >= size, "parts.stride is less than size");
 }
 
 }  // namespace
@@ -339,16 +343,16 @@ void check(const Backend& backend, const AccumulateBaselineArgs& p) {
 
 void check(const Backend& backend, const UpdateArgs& p) {
   const Checker c = checker_of(backend, p);
-  check_parts(c, p);
+  check_parts(c, p.parts, p.size);
   c.apart({c.array("params", p.params, p.size), c.array("velocity", p.velocity, p.size)},
-          {c.array("parts", p.parts, parts_size(p.size, p.part_count, p.part_stride))});
+          {c.array("parts", p.parts.data, parts_size(p.parts, p.size))});
 }
 
 void check(const Backend& backend, const BaselineUpdateArgs& p) {
   const Checker c = checker_of(backend, p);
-  check_parts(c, p);
+  check_parts(c, p.parts, p.size);
   c.apart({c.array("averages", p.averages, p.size)},
-          {c.array("parts", p.parts, parts_size(p.size, p.part_count, p.part_stride))});
+          {c.array("parts", p.parts.data, parts_size(p.parts, p.size))});
 }
 
 // --- copies of bits

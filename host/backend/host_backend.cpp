@@ -96,9 +96,8 @@ void HostBackend::do_make_beta(const MakeBetaArgs& p) {
 
 void HostBackend::do_update_baseline(const BaselineUpdateArgs& p) {
   for (std::int64_t i = 0; i < p.size; ++i) {
-    float sum = 0;
-    for (std::int64_t k = 0; k < p.part_count; ++k) sum += p.parts[k * p.part_stride + i];
-    p.averages[i] = moved_average(clock().step == 0, p.averages[i], p.scale * sum, p.decay);
+    const float value = p.scale * part_sum(p.parts, i);
+    p.averages[i] = moved_average(clock().step == 0, p.averages[i], value, p.decay);
   }
 }
 

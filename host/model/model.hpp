@@ -28,8 +28,9 @@ class Model {
   const float* x_mean() const { return x_mean_->floats(); }  // null: nothing is taken off
   std::size_t bytes() const { return params_->bytes() + x_mean_->bytes(); }
 
-  // Where hidden layer l draws its units: see Site in kernels/philox.hpp.
-  std::uint32_t site(std::int64_t l) const { return std::uint32_t(l); }
+  // Hidden layer l draws its units at site first_site() + l: see Site in kernels/philox.hpp. A
+  // network that draws another's units does so at that one's sites.
+  std::uint32_t first_site() const { return 0; }
 
   void set_params(std::span<const float>);  // throws DataError if they do not fit
   std::vector<float> download_params() const;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -21,7 +22,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::int64_t kVersion = 1;
+// 1: parts of a gradient were added one after another. 2: by a tree.
+constexpr std::int64_t kVersion = 2;
 constexpr const char* kAbout = "sfnn.checkpoint";
 constexpr const char* kConfig = "sfnn.config";
 constexpr std::size_t kMaxAboutBytes = 64 * 1024;
@@ -131,7 +133,7 @@ ordered_json about(const Checkpoint& checkpoint) {
   TrainState::visit(checkpoint.state, ToJson{state});
   for (const auto& [name, network] : checkpoint.state.networks)
     if (name != kModelP) others[name] = to_json(network.spec);
-  return {{"version", kVersion},
+  return {{"version", checkpoint.version},
           {"network", to_json(checkpoint.network())},
           {"other_networks", others},
           {"x_bytes", name_of(checkpoint.x_bytes)},
@@ -186,9 +188,9 @@ void read_metadata(const TensorFile& file, Checkpoint& checkpoint) {
     throw DataError(fmt::format("{} bytes about its run are too many", text.size()));
   if (is_nested_too_deeply(text)) throw DataError("what it says of its run is nested too deeply");
   const auto json = ordered_json::parse(text);
-  std::int64_t version = 0;
-  FromJson{json}("version", version);
-  if (version != kVersion) throw DataError(fmt::format("version {} is not known here", version));
+  FromJson{json}("version", checkpoint.version);
+  if (checkpoint.version < 1 || checkpoint.version > kVersion)
+    throw DataError(fmt::format("version {} is not known here", checkpoint.version));
   checkpoint.state.P().spec = read_network(json.at("network"));
   if (json.contains("other_networks")) {
     for (const auto& [name, other] : json.at("other_networks").items()) {
@@ -213,7 +215,11 @@ void read_metadata(const TensorFile& file, Checkpoint& checkpoint) {
     throw DataError("its epoch is out of range");
   if (checkpoint.tiling.tile < 1 || checkpoint.tiling.parts < 1)
     throw DataError("its tiling is empty");
-  if (std::max(checkpoint.tiling.tile, checkpoint.tiling.parts) > train.batch)
+  const auto parts = std::uint64_t(checkpoint.tiling.parts);
+  if (parts > std::uint64_t(kMaxParts) ||
+      (checkpoint.adds_by_tree() && !std::has_single_bit(parts)))
+    throw DataError("its parts are not a power of two");
+  if (checkpoint.tiling.tile > train.batch)
     throw DataError("its tiling is of more examples than a step has");
 }
 

@@ -22,6 +22,7 @@
 namespace sfnn {
 
 struct Checkpoint {
+  std::int64_t version = 2;     // of the file's format, and of what its numbers depend on
   TrainState state;             // the networks among it
   std::vector<float> x_mean;    // [D_in], or empty: x is used as it is
   Bytes x_bytes = Bytes::grey;  // how a file of inputs is read
@@ -29,6 +30,8 @@ struct Checkpoint {
   Tiling tiling;       // decides the order of sums, so a resumed run must not choose anew
   std::string device;  // Backend::name() of the one that chose it; empty: not known
 
+  // Version 1 added the parts of a gradient one after another.
+  bool adds_by_tree() const { return version >= 2; }
   const NetworkSpec& network() const { return state.P().spec; }
   const std::vector<float>& params() const { return state.P().params; }
 };

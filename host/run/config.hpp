@@ -114,8 +114,8 @@ struct Config {
       fraction);
     v("train.tile", self.train.tiling.tile, "examples worked on at a time; 0: chosen",
       not_negative);
-    v("train.parts", self.train.tiling.parts, "accumulators a gradient is summed in; 0: chosen",
-      not_negative);
+    v("train.parts", self.train.tiling.parts,
+      "places for a gradient's partial sums, a power of two; 0: chosen", not_negative);
     v("train.save_every", self.save.every,
       "epochs from a checkpoint to the next; the last epoch always saves one", at_least_one);
     v("train.save_steps", self.save.steps,

@@ -143,8 +143,9 @@ class Trials {
 
 std::optional<RateTrial> Trials::run(double rate, const RateTrial* best, const RateSearch& search) {
   config_.train.learning_rate = rate;
-  Trainer trainer(backend_, spec_, train_options_of(config_, machine_), data_);
-  trainer.set_params(start_);
+  const TrainOptions options = train_options_of(config_, machine_);
+  const TrainPlan plan = plan_training(backend_, spec_, options, data_);
+  Trainer trainer(plan, Model(backend_, spec_, start_, data_.x_mean), options, data_);
   if (!untrained_nll_) untrained_nll_ = valid_nll(trainer);
   RateTrial trial{.rate = rate};
   while (trainer.step() < trainer.total_steps()) {

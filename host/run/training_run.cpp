@@ -82,6 +82,12 @@ void TrainingRun::restore(Checkpoint saved) {
                     "so the run goes on, but not bit for bit",
                     saved.device.empty() ? "an unknown device" : saved.device, backend_.name()));
   }
+  if (!saved.adds_by_tree()) {
+    progress_.say(fmt::format(
+        "the checkpoint is of version {}, which added the parts of a gradient in another order: "
+        "the run continues, but not bit for bit",
+        saved.version));
+  }
   trainer_.restore(saved.state);
   best_ = {saved.state.best_valid_nll, saved.state.best_epoch};
   saved_step_ = session_first_step_ = saved.state.step;

@@ -83,8 +83,9 @@ std::vector<LayerActivity> hidden_activity(const Model& model, const StagedData&
   for (std::int64_t l = 0; l < model.spec().depth(); ++l)
     if (model.spec().hidden[l].trains_s()) sums.emplace_back(model, l);
   if (sums.empty()) return {};
-  Pass pass(backend, model.spec(), {.seed = options.seed, .backward = false}, kActivityTile,
-            options.particles);
+  Pass pass(backend, model.spec(),
+            {.seed = options.seed, .first_site = model.first_site(), .backward = false},
+            kActivityTile, options.particles);
   backend.set_clock({.step = kEvaluationStep});
   for (std::int64_t first = 0; first < count; first += kActivityTile) {
     const Tile tile{

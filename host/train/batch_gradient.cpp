@@ -14,11 +14,12 @@ BatchGradient::BatchGradient(const Model& model, const TrainOptions& options, co
                   .data_seed = options.data_seed,
                   .seed = options.seed},
       layout_(model.spec(), plan.pass.estimator),
-      parts_(model.backend(), sizeof(float) * plan.tiling.parts * layout_.size()),
+      parts_(model.backend(), sizeof(float) * plan.parts_with_tiles() * layout_.size()),
       C_hat_(model.backend(), sizeof(float) * plan.batch),
       ess_(model.backend(), sizeof(float) * plan.batch),
       baseline_(model.backend(), sizeof(float) * layout_.baseline_size),
       betas_(model.backend(), model.spec(), plan.pass) {
+  plan_.pass.first_site = model.first_site();
   for (int lane = 0; lane < plan.lanes; ++lane)
     passes_.push_back(
         std::make_unique<Pass>(model.backend(), model.spec(), plan.pass, plan.tiling.tile, plan.M));
@@ -27,8 +28,8 @@ BatchGradient::BatchGradient(const Model& model, const TrainOptions& options, co
 std::size_t BatchGradient::bytes(Backend& backend, const NetworkSpec& spec, const TrainPlan& plan) {
   const PartLayout part(spec, plan.pass.estimator);
   return plan.lanes * Pass::bytes(backend, spec, plan.pass, plan.tiling.tile, plan.M) +
-         sizeof(float) * (plan.tiling.parts * part.size() + part.baseline_size + part.beta_size +
-                          2 * plan.batch);
+         sizeof(float) * (plan.parts_with_tiles() * part.size() + part.baseline_size +
+                          part.beta_size + 2 * plan.batch);
 }
 
 void BatchGradient::enqueue(const Batches& batches, std::int64_t N) {
@@ -39,7 +40,7 @@ void BatchGradient::enqueue(const Batches& batches, std::int64_t N) {
   backend.for_each(parts.count, [&](std::int64_t p, int lane) {
     float* part = parts_.floats() + p * parts.stride;
     backend.fill_zero(reinterpret_cast<std::byte*>(part), parts.stride * sizeof(float));
-    const std::int64_t end = tiles(N) * (p + 1) / parts.count;
+    const std::int64_t end = tiles(N) * (p + 1) / parts.count;  // as place_of has it
     for (std::int64_t t = tiles(N) * p / parts.count; t < end; ++t)
       enqueue_tile(batches, {.first = t * tile, .N = std::min(tile, N - t * tile), .M = plan_.M},
                    lane, part);
@@ -60,27 +61,25 @@ void BatchGradient::enqueue_tile(const Batches& batches, const Tile& tile, int l
 }
 
 Parts BatchGradient::parts(std::int64_t N) const {
-  return {parts_.floats(), std::min(plan_.tiling.parts, tiles(N)), layout_.size()};
+  return {parts_.floats(), std::min(plan_.tiling.parts, tiles(N)), layout_.size(),
+          plan_.tiling.parts};
 }
 
 void BatchGradient::move_baseline(const Parts& parts, std::int64_t N) {
   if (layout_.baseline_size == 0) return;
   model_.backend().update_baseline({.averages = baseline_.floats(),
-                                    .parts = parts.data + layout_.gradient_size,
+                                    .parts = parts.from(layout_.gradient_size),
                                     .size = layout_.baseline_size,
-                                    .part_count = parts.count,
-                                    .part_stride = parts.stride,
                                     .scale = 1 / float(N * plan_.M),
                                     .decay = baseline_decay_});
 }
 
 std::vector<float> BatchGradient::download_sum(std::int64_t N) const {
-  const Parts all = parts(N);
-  std::vector<float> sums(all.count * all.stride);
-  download(model_.backend(), all.data, sums);
-  for (std::int64_t p = 1; p < all.count; ++p)
-    for (std::int64_t i = 0; i < all.stride; ++i) sums[i] += sums[p * all.stride + i];
-  sums.resize(all.stride);
+  Parts all = parts(N);
+  std::vector<float> host(all.count * all.stride), sums(all.stride);
+  download(model_.backend(), all.data, host);
+  all.data = host.data();
+  for (std::int64_t i = 0; i < all.stride; ++i) sums[i] = part_sum(all, i);
   return sums;
 }
 

@@ -16,12 +16,6 @@
 
 namespace sfnn {
 
-// Sums of a step's gradient, each laid out by PartLayout. The gradient is their sum.
-struct Parts {
-  const float* data = nullptr;  // [count, stride]
-  std::int64_t count = 0, stride = 0;
-};
-
 class BatchGradient {
  public:
   // The model must outlive this.
@@ -34,7 +28,8 @@ class BatchGradient {
   // What the ops leave, per example: the criterion and the effective particles.
   const float* C_hat() const { return C_hat_.floats(); }
   const float* ess() const { return ess_.floats(); }
-  // The sums, before anybody has added them: where several machines would meet.
+  // The sums of N examples, each laid out by PartLayout, before anybody has added them: where
+  // several machines would meet.
   Parts parts(std::int64_t N) const;
   const PartLayout& layout() const { return layout_; }
 
@@ -42,7 +37,8 @@ class BatchGradient {
   void move_baseline(const Parts&, std::int64_t N);
   Buffer& baseline() { return baseline_; }  // the averages; no bytes if the estimator keeps none
 
-  std::vector<float> download_sum(std::int64_t N) const;  // of the parts of N examples; waits
+  std::vector<float> download_sum(std::int64_t N) const;  // of those parts; waits
+  const Pass& pass() const { return *passes_.front(); }   // all of them are alike
   std::size_t workspace_bytes() const;
 
  private:

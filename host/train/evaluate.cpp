@@ -203,9 +203,10 @@ Evaluation evaluate(const Model& model, const EvaluationData& data,
   const bool predict = options.predict && has_prediction_figures(model.spec().output);
   std::vector<std::unique_ptr<Lane>> lanes;
   for (std::int64_t lane = 0; lane < std::min<std::int64_t>(backend.lanes(), parts); ++lane) {
-    lanes.push_back(std::make_unique<Lane>(backend, model.spec(),
-                                           PassOptions{.seed = options.seed, .backward = false},
-                                           tile_size, std::min(M, kParticleChunk), predict));
+    lanes.push_back(std::make_unique<Lane>(
+        backend, model.spec(),
+        PassOptions{.seed = options.seed, .first_site = model.first_site(), .backward = false},
+        tile_size, std::min(M, kParticleChunk), predict));
   }
   const Evaluator evaluator{.model = model, .data = data, .M = M, .predict = predict};
   std::vector<Sums> sums(parts);
@@ -227,7 +228,8 @@ std::vector<float> sample_outputs(const Model& model, const Examples& examples,
   Backend& backend = model.backend();
   const NetworkSpec& spec = model.spec();
   const StagedData data(backend, examples, /*height=*/1);
-  Pass pass(backend, spec, {.seed = seed, .backward = false}, 1, spec.samples() ? M : 1);
+  Pass pass(backend, spec, {.seed = seed, .first_site = model.first_site(), .backward = false}, 1,
+            spec.samples() ? M : 1);
   backend.set_clock({.step = kEvaluationStep});
   std::vector<float> c(spec.D_out), o;
   download(backend, model.layout().c.in(model.params()).data, c);

@@ -25,10 +25,8 @@ void Optimizer::enqueue(const Parts& parts, std::int64_t N) {
   for (const Segment& segment : segments_) {
     model_.backend().update({.params = model_.params() + segment.begin,
                              .velocity = state_[0].values.floats() + segment.begin,
-                             .parts = parts.data + segment.begin,
+                             .parts = parts.from(segment.begin),
                              .size = segment.end - segment.begin,
-                             .part_count = parts.count,
-                             .part_stride = parts.stride,
                              .scale = float(segment.rate) / float(N),
                              .momentum = momentum_});
   }

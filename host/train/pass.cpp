@@ -132,6 +132,21 @@ std::int64_t Pass::row_floats(const NetworkSpec& spec) {
   return floats;
 }
 
+std::vector<Pass::Product> Pass::forward_products() const {
+  std::vector<Product> products;
+  for (std::int64_t l = 0; l < spec_.depth(); ++l) {
+    const LayerSpec& layer = spec_.hidden[l];
+    products.push_back(
+        {layers_[l].name, input(l).is_bits, input_shared(l), spec_.input_width(l), layer.width()});
+    if (layer.n_s > 0 && layer.n_d > 0)
+      products.push_back({layers_[l].name + ", s to d", true, false, layer.n_s, layer.n_d});
+  }
+  const std::int64_t top = spec_.depth();
+  products.push_back(
+      {"output", input(top).is_bits, input_shared(top), spec_.input_width(top), spec_.D_out});
+  return products;
+}
+
 // --- forward
 
 bool Pass::input_shared(std::int64_t l) const {
@@ -167,11 +182,12 @@ void Pass::forward_layer(std::int64_t l, const float* params, const HiddenBits* 
     if (given) {
       backend_.upload_bits((*given)[l], s(l));
     } else {
-      backend_.sample_hidden({.draw = {options_.seed, std::uint32_t(l), options_.same_draws},
-                              .tile = tile_,
-                              .a = a_s,
-                              .b = slots.b_s.in(params).data,
-                              .s = s(l)});
+      backend_.sample_hidden(
+          {.draw = {options_.seed, options_.first_site + std::uint32_t(l), options_.same_draws},
+           .tile = tile_,
+           .a = a_s,
+           .b = slots.b_s.in(params).data,
+           .s = s(l)});
     }
   }
   if (spec.n_d > 0) forward_d(l, params, fresh);

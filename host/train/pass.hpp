@@ -14,6 +14,7 @@ namespace sfnn {
 
 struct PassOptions {
   std::uint64_t seed = 1;
+  std::uint32_t first_site = 0;  // where hidden layer 0 draws; the others follow
   EstimatorRow estimator = row_of(Estimator::G3);
   float c = 0;              // beta of every unit, if it is a constant
   float drop_below = 0;     // particles of less w_bar sit out the backward products; 0: none do
@@ -72,6 +73,15 @@ class Pass {
   const float* w_bar() const { return w_bar_; }  // [N*M]
   ConstMatrix a_s(std::int64_t l) const { return layers_[l].a_s.top(input_rows(l)); }
   Bits s(std::int64_t l) const { return layers_[l].s.top(tile_.rows()); }
+
+  // The products that make a, d and o, from the first layer up.
+  struct Product {
+    std::string what;     // "layer 1", "layer 1, s to d", "output"
+    bool bits = false;    // its input is 0/1
+    bool shared = false;  // one row per example, not per particle
+    std::int64_t inputs = 0, units = 0;
+  };
+  std::vector<Product> forward_products() const;
 
   std::size_t workspace_bytes() const { return workspace_.bytes(); }
   // The same of a pass that has not been made.

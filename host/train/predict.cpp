@@ -21,10 +21,14 @@ constexpr std::int64_t kRows = 1024;
 
 // One lane's workspace.
 struct Lane {
-  Lane(Backend& backend, const NetworkSpec& spec, std::uint64_t seed, std::int64_t tile,
-       std::int64_t chunk)
-      : pass(backend, spec, {.seed = seed, .backward = false}, tile, chunk),
-        sum(backend, sizeof(float) * tile * spec.D_out) {}
+  Lane(const Model& model, const PredictOptions& options, std::int64_t tile, std::int64_t chunk)
+      : pass(model.backend(), model.spec(),
+             {.seed = options.seed,
+              .first_site = model.first_site(),
+              .same_draws = options.same_draws,
+              .backward = false},
+             tile, chunk),
+        sum(model.backend(), sizeof(float) * tile * model.spec().D_out) {}
 
   Pass pass;
   Buffer sum;
@@ -65,7 +69,7 @@ std::vector<float> mean_outputs(const Model& model, const Examples& examples,
   const StagedData data(backend, examples, tile_size);
   std::vector<std::unique_ptr<Lane>> lanes;
   for (std::int64_t lane = 0; lane < std::min<std::int64_t>(backend.lanes(), tiles); ++lane)
-    lanes.push_back(std::make_unique<Lane>(backend, spec, options.seed, tile_size, chunk));
+    lanes.push_back(std::make_unique<Lane>(model, options, tile_size, chunk));
   std::vector<float> means(examples.count * spec.D_out);
   backend.set_clock({.step = kEvaluationStep});
   backend.for_each(tiles, [&](std::int64_t t, int lane) {

@@ -17,6 +17,9 @@ Examples inputs_only(const NetworkSpec&, Columns x, std::int64_t count);
 struct PredictOptions {
   std::int64_t particles = 100;  // M
   std::uint64_t seed = 1;
+  // The same draws of the hidden units for every row: what is predicted of a row depends neither on
+  // its place nor on the others.
+  bool same_draws = false;
 };
 
 // mean_m E[y|h^m]: probabilities of classes or pixels, or means. [count, D_out]

@@ -1,6 +1,9 @@
 #include "host/train/train_plan.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <string>
 
@@ -27,8 +30,10 @@ Tiling tiling_of(const Backend& backend, const TrainPlan& plan, const NetworkSpe
     tiling.short_of_memory = false;
   }
   if (asked.parts > 0) tiling.parts = asked.parts;
+  require(
+      std::has_single_bit(std::uint64_t(tiling.parts)) && tiling.parts <= kMaxParts,
+      fmt::format("train.parts = {}: must be a power of two, at most {}", tiling.parts, kMaxParts));
   tiling.tile = std::min(tiling.tile, plan.batch);
-  tiling.parts = std::min(tiling.parts, (plan.batch + tiling.tile - 1) / tiling.tile);
   return tiling;
 }
 
@@ -55,7 +60,7 @@ TrainPlan plan_training(Backend& backend, const NetworkSpec& spec, const TrainOp
                .drop_below = float(options.drop_below_or_default(plan.M))};
   plan.data_bytes = StagedData::bytes(backend, data.train, plan.batch);
   plan.tiling = tiling_of(backend, plan, spec, data.train, options.tiling);
-  plan.lanes = int(std::min<std::int64_t>(backend.lanes(), plan.tiling.parts));
+  plan.lanes = int(std::min<std::int64_t>(backend.lanes(), plan.parts_with_tiles()));
 
   const std::size_t arrays = 1 + Optimizer::state_names().size();  // the parameters are one
   plan.workspace_bytes = sizeof(float) * arrays * ParamLayout(spec).size +

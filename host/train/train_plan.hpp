@@ -1,6 +1,7 @@
 // What a training run will do and need, before any of it is taken.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -24,6 +25,10 @@ struct TrainPlan {
   std::size_t workspace_bytes = 0;  // parameters, their gradients, activations
   std::size_t data_bytes = 0;       // of the training examples, in the backend's memory
 
+  // Parts of a whole batch's gradient that have tiles; a smaller batch may have fewer.
+  std::int64_t parts_with_tiles() const {
+    return std::min(tiling.parts, (batch + tiling.tile - 1) / tiling.tile);
+  }
   std::size_t bytes() const { return workspace_bytes + data_bytes; }
 };
 

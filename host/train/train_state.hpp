@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "host/base/error.hpp"
 #include "host/model/network.hpp"
 
 namespace sfnn {
@@ -30,7 +31,9 @@ struct NetworkState {
 
   // The optimiser's array of this name; throws if there is none.
   std::vector<float>& array(std::string_view name) {
-    return std::ranges::find(optimizer, name, &NamedArray::name)->values;
+    const auto found = std::ranges::find(optimizer, name, &NamedArray::name);
+    if (found == optimizer.end()) throw Error("the optimiser has no array of that name");
+    return found->values;
   }
   friend bool operator==(const NetworkState&, const NetworkState&) = default;
 };

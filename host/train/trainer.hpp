@@ -63,6 +63,7 @@ class Trainer {
 
   const Tiling& tiling() const { return plan_.tiling; }
   std::int64_t particles() const { return plan_.M; }
+  const Pass& pass() const { return gradient_.pass(); }
   std::size_t workspace_bytes() const;  // as planned
 
  private:

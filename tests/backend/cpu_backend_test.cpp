@@ -485,32 +485,46 @@ TEST_P(CpuBackendTest, GatherScalesDrawsCentresAndAddsNoise) {
 }
 
 TEST_P(CpuBackendTest, UpdateIsThePlainOneAndTheSameForAnyThreadCount) {
-  const std::int64_t size = 50'003, parts = 3;
-  const Floats sums = normals(parts * (size + 5), 1);
-  const auto updated = [&](Backend& backend) {
-    backend.set_clock({.step = 1, .learning_rate = 0.1f});
-    Floats state = normals(2 * size + 1, 2);
-    backend.update({.params = state.data(),
-                    .velocity = state.data() + size,
-                    .parts = sums.data(),
-                    .size = size,
-                    .part_count = parts,
-                    .part_stride = size + 5,
-                    .scale = 0.01f});
-    Floats averages = normals(17, 3);
-    backend.update_baseline({.averages = averages.data(),
-                             .parts = sums.data(),
-                             .size = 17,
-                             .part_count = parts,
-                             .part_stride = size + 5,
-                             .scale = 0.5f});
-    state.insert(state.end(), averages.begin(), averages.end());
-    return state;
-  };
-  expect_same(1e-6, updated);
+  const std::int64_t size = 50'003, stride = size + 5;
+  const Floats sums = normals(9 * stride, 1);
   CpuBackend two(2), seven(7);
-  EXPECT_EQ(updated(two), updated(cpu_));
-  EXPECT_EQ(updated(seven), updated(cpu_));
+  for (const std::int64_t count : {1, 2, 3, 4, 5, 7, 8, 9}) {
+    const auto updated = [&](Backend& backend) {
+      const Parts parts{sums.data(), count, stride, count > 8 ? 16 : 8};
+      backend.set_clock({.step = 1, .learning_rate = 0.1f});
+      Floats state = normals(2 * size + 1, 2);
+      backend.update({.params = state.data(),
+                      .velocity = state.data() + size,
+                      .parts = parts,
+                      .size = size,
+                      .scale = 0.01f});
+      Floats averages = normals(17, 3);
+      backend.update_baseline(
+          {.averages = averages.data(), .parts = parts, .size = 17, .scale = 0.5f});
+      state.insert(state.end(), averages.begin(), averages.end());
+      return state;
+    };
+    expect_same(1e-6, updated);
+    EXPECT_EQ(updated(two), updated(cpu_));
+    EXPECT_EQ(updated(seven), updated(cpu_));
+  }
+}
+
+// With nothing but the gradient left, the step is the sum itself, whose order cannot hide.
+TEST_P(CpuBackendTest, PartsAreAddedByTheTree) {
+  const std::int64_t size = 1003;
+  const Floats sums = normals(8 * size, 4);
+  for (const std::int64_t count : {1, 2, 3, 4, 5, 6, 7, 8}) {
+    const Parts parts{sums.data(), count, size, 8};
+    Floats params(size), velocity(size);
+    cpu_.set_clock({.step = 1, .learning_rate = 1});
+    cpu_.update({.params = params.data(),
+                 .velocity = velocity.data(),
+                 .parts = parts,
+                 .size = size,
+                 .momentum = 0});
+    for (std::int64_t i = 0; i < size; ++i) ASSERT_EQ(params[i], part_sum(parts, i)) << count;
+  }
 }
 
 // A processor may have better ones than are compiled.

@@ -352,19 +352,21 @@ TEST_P(OpChecks, Updates) {
   backend_->set_clock({});
   using U = UpdateArgs;
   expect_refusals<U>([&](const U& p) { backend_->update(p); },
-                     {floats(H), floats(H), floats(3 * D + H), H, 2, H + 1},
+                     {floats(H), floats(H), {floats(3 * D + H), 2, H + 1, 8}, H},
                      {{"negative", [](U& p) { p.size = -1; }},
-                      {"part_stride", [](U& p) { p.part_stride = H - 1; }},
+                      {"parts.stride", [](U& p) { p.parts.stride = H - 1; }},
+                      {"parts.places", [](U& p) { p.parts.places = 6; }},
+                      {"parts.count", [](U& p) { p.parts.count = 9; }},
                       {"velocity is null", [](U& p) { p.velocity = nullptr; }},
                       {"params overlaps velocity", [](U& p) { p.velocity = p.params + 1; }},
-                      {"params overlaps parts", [](U& p) { p.parts = p.params; }}});
+                      {"params overlaps parts", [](U& p) { p.parts.data = p.params; }}});
   using B = BaselineUpdateArgs;
   expect_refusals<B>([&](const B& p) { backend_->update_baseline(p); },
-                     {floats(H), floats(3 * D + H), H, 2, H + 1},
-                     {{"negative", [](B& p) { p.part_count = -1; }},
-                      {"part_stride", [](B& p) { p.part_stride = H - 1; }},
+                     {floats(H), {floats(3 * D + H), 2, H + 1, 2}, H},
+                     {{"parts.count", [](B& p) { p.parts.count = 0; }},
+                      {"parts.stride", [](B& p) { p.parts.stride = H - 1; }},
                       {"averages is null", [](B& p) { p.averages = nullptr; }},
-                      {"averages overlaps parts", [](B& p) { p.parts = p.averages; }}});
+                      {"averages overlaps parts", [](B& p) { p.parts.data = p.averages; }}});
 }
 
 // One that is refused has never begun.

@@ -281,10 +281,8 @@ TEST_P(OpGradients, UpdatesOfSeveralParts) {
                      backend.set_clock({.step = step, .learning_rate = 0.3f});
                      backend.update({.params = out,
                                      .velocity = out + size,
-                                     .parts = d_parts.floats(),
+                                     .parts = {d_parts.floats(), parts, stride, 16},
                                      .size = size,
-                                     .part_count = parts,
-                                     .part_stride = stride,
                                      .scale = 0.125f,
                                      .momentum = 0.9f});
                    });
@@ -294,10 +292,8 @@ TEST_P(OpGradients, UpdatesOfSeveralParts) {
             backend.upload(std::as_bytes(std::span(params)), reinterpret_cast<std::byte*>(out));
             backend.set_clock({.step = step});
             backend.update_baseline({.averages = out,
-                                     .parts = d_parts.floats(),
+                                     .parts = {d_parts.floats(), parts, stride, 16},
                                      .size = size,
-                                     .part_count = parts,
-                                     .part_stride = stride,
                                      .scale = 0.125f,
                                      .decay = 0.9f});
           });

@@ -168,7 +168,7 @@ def about(config=CONFIG, **changes):
 write("checkpoint", {
     "sound": about(),
     "no_best": about(state={"best_valid_nll": None}),
-    "other_version": about(version=2),
+    "other_version": about(version=3),
     "negative_step": about(state={"step": -1}),
     "huge_step": about(state={"step": 2**30}),
     "huge_count": about(state={"epoch": 2**64 - 1}),

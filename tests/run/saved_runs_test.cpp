@@ -117,7 +117,7 @@ TEST_F(SavedRuns, AResumedRunKeepsItsTilingOnItsKindOfDevice) {
   Checkpoint first = load_checkpoint(checkpoints / steps[0]);
   EXPECT_EQ(first.device, "cpu");
   EXPECT_GT(first.tiling.tile, 7);
-  first.tiling = {.tile = 7, .parts = 3};
+  first.tiling = {.tile = 7, .parts = 2};
   const auto resume = [&](const std::string& flags) {
     save_checkpoint(checkpoints / steps[0], first);
     fs::remove(checkpoints / steps[1]);
@@ -127,7 +127,7 @@ TEST_F(SavedRuns, AResumedRunKeepsItsTilingOnItsKindOfDevice) {
   };
   EXPECT_FALSE(resume(""));
   EXPECT_EQ(newest("here").tiling.tile, 7);
-  EXPECT_EQ(newest("here").tiling.parts, 3);
+  EXPECT_EQ(newest("here").tiling.parts, 2);
   EXPECT_TRUE(resume("--plain"));
   EXPECT_NE(newest("here").tiling.tile, 7);
 }
@@ -166,6 +166,31 @@ TEST_F(SavedRuns, ARunWithItsLastCheckpointHasItsSamples) {
   ASSERT_EQ(run("train --resume --out here").code, 0);
   ASSERT_EQ(run("train " + small_ + "--set train.epochs=0 --out untrained").code, 0);
   EXPECT_TRUE(fs::exists(directory_ / "untrained/samples.png"));
+}
+
+// A run whose checkpoint is of version 1, stopped after its first epoch, with three parts to a
+// gradient.
+TEST_F(SavedRuns, ARunOfAnOlderVersionIsReadAndContinued) {
+  fs::copy(fs::path(SFNN_SOURCE_DIR) / "tests/run/version-1", directory_ / "old",
+           fs::copy_options::recursive);
+  EXPECT_EQ(run("eval old").code, 0);
+  const Result from =
+      run("train --config old/config.toml --set train.parts=4 --set train.epochs=0 "
+          "--init-from old --out from");
+  ASSERT_EQ(from.code, 0) << from.out;
+  EXPECT_EQ(newest("from").params(), newest("old").params());
+  const Result resumed = run("train --resume --out old");
+  EXPECT_EQ(resumed.code, 0) << resumed.out;
+  EXPECT_THAT(resumed.out, testing::HasSubstr("the checkpoint is of version 1"));
+  EXPECT_EQ(newest("old").state.epoch, 2);
+  EXPECT_EQ(newest("old").version, 2);
+}
+
+// The tree of the sum needs a power of two.
+TEST_F(SavedRuns, PartsThatAreNoPowerOfTwoAreRefused) {
+  const Result result = run("train " + small_ + "--set train.parts=3 --out here");
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.out, testing::HasSubstr("train.parts = 3: must be a power of two"));
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ Case random_case(Random& random) {
   options.momentum = random.uniform(0, 0.95);
   options.baseline_decay = random.uniform(0.5, 0.99);
   options.drop_below = 0;  // the reference leaves nothing out
-  options.tiling = {random.integer(1, options.batch), random.integer(1, 5)};
+  options.tiling = {random.integer(1, options.batch), std::int64_t(1) << random.integer(0, 4)};
   return c;
 }
 

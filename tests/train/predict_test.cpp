@@ -119,6 +119,21 @@ TEST(DrawOutputs, FollowTheirDistribution) {
   EXPECT_NE(values, draw_outputs(Output::gaussian, repeated({5, -1}), 1, kDraws, 5));
 }
 
+// Rows of equal inputs get equal predictions if all rows draw alike, and others if each draws its
+// own.
+TEST(Predict, DrawsMayBeTheSameForEveryRow) {
+  Fixture f(network(6, {"9s", "5s+7d"}, 4, Output::bernoulli), 10);
+  auto& x = std::get<std::vector<float>>(f.inputs.x.values);
+  for (std::size_t e = 6; e < x.size(); ++e) x[e] = x[e - 6];
+  const auto rows_are_equal = [&](bool same_draws) {
+    const auto means =
+        mean_outputs(f.model(), f.inputs, {.particles = 7, .seed = 8, .same_draws = same_draws});
+    return std::equal(means.begin() + 4, means.end(), means.begin());
+  };
+  EXPECT_TRUE(rows_are_equal(true));
+  EXPECT_FALSE(rows_are_equal(false));
+}
+
 TEST(Activity, CoinsAndConstants) {
   Fixture f(network(6, {"4s", "2s"}, 3, Output::bernoulli));
   const ParamLayout layout(f.spec);

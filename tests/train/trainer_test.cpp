@@ -42,7 +42,7 @@ struct Case {
 
 std::vector<Case> cases() {
   const TrainOptions options{
-      .seed = 3, .particles = 5, .batch = 16, .epochs = 3, .learning_rate = 0.05, .tiling = {3, 3}};
+      .seed = 3, .particles = 5, .batch = 16, .epochs = 3, .learning_rate = 0.05, .tiling = {3, 4}};
   const auto with = [&](Estimator e, double noise = 0) {
     TrainOptions changed = options;
     changed.estimator = e;

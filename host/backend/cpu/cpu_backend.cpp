@@ -79,28 +79,28 @@ void CpuBackend::do_download_bits(ConstBits from, std::span<std::uint8_t> to) {
 // Tiles of some hundreds of rows: fewer do not pay for the look-up tables (250 rows cost a tenth
 // more than 500), more fall out of the caches without gain, unless the network is large: every tile
 // reads all weights and adds to all of their gradient. Yet threads need tiles: four at least,
-// unless they become too small even for a dense product. A part costs two passes over the
-// parameters, so that a large network on few rows gets fewer. Parts are a power of two with as many
-// tiles each, for two, four or eight threads to end together; but an example whose particles fill a
-// tile has it alone, so that memory does not grow with particles more than it must.
+// unless they become too small even for a dense product. A part that has tiles costs two passes
+// over the parameters, so that a large network on few rows gets fewer, and larger, tiles. Their
+// number is a power of two or a multiple of the parts, for two, four or eight threads to end
+// together; but an example whose particles fill a tile has it alone, so that memory does not grow
+// with particles more than it must.
 Tiling CpuBackend::choose_tiling(const StepShape& shape) const {
-  constexpr std::int64_t kGoodRows = 480, kLeastRows = 32, kCacheFloats = 1 << 17, kMaxParts = 8;
+  constexpr std::int64_t kGoodRows = 480, kLeastRows = 32, kCacheFloats = 1 << 17, kParts = 8;
   const std::int64_t batch = std::max<std::int64_t>(1, shape.batch);
   const std::int64_t rows = batch * std::max<std::int64_t>(1, shape.M);
   const std::int64_t row_floats = std::max<std::int64_t>(1, shape.row_floats);
   const std::int64_t for_weights = std::min(2 * kGoodRows, shape.parameters / 4096);
   const std::int64_t good_rows = std::max({kGoodRows, kCacheFloats / row_floats, for_weights});
+  if (shape.M >= good_rows) return {.tile = 1, .parts = kParts};
   const std::int64_t good = rows / good_rows;
   const std::int64_t least = std::min<std::int64_t>(4, rows / kLeastRows);
   const std::int64_t wanted = std::clamp<std::int64_t>(std::max(good, least), 1, batch);
   const std::int64_t affordable =
       rows * row_floats / (2 * std::max<std::int64_t>(1, shape.parameters));
-  const std::int64_t parts = std::int64_t(std::bit_floor(
-      std::uint64_t(std::clamp<std::int64_t>(std::min(wanted, affordable), 1, kMaxParts))));
-  const std::int64_t even = wanted / parts * parts;
-  const std::int64_t tile = shape.M >= good_rows ? 1 : (batch + even - 1) / even;
-  const std::int64_t tiles = (batch + tile - 1) / tile;
-  return {.tile = tile, .parts = std::min(parts, tiles)};
+  const std::int64_t used = std::int64_t(std::bit_floor(
+      std::uint64_t(std::clamp<std::int64_t>(std::min(wanted, affordable), 1, kParts))));
+  const std::int64_t tiles = used < kParts ? used : wanted / kParts * kParts;
+  return {.tile = (batch + tiles - 1) / tiles, .parts = kParts};
 }
 
 void CpuBackend::do_gather(const GatherArgs& p) {

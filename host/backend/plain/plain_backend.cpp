@@ -58,7 +58,7 @@ void PlainBackend::do_download_bits(ConstBits from, std::span<std::uint8_t> to) 
 }
 
 Tiling PlainBackend::choose_tiling(const StepShape& shape) const {
-  return {.tile = std::max<std::int64_t>(1, (shape.batch + 7) / 8), .parts = 4};
+  return {.tile = std::max<std::int64_t>(1, (shape.batch + 7) / 8), .parts = 8};
 }
 
 void PlainBackend::do_gather(const GatherArgs& p) {
@@ -234,9 +234,7 @@ void PlainBackend::do_accumulate_baseline(const AccumulateBaselineArgs& p) {
 
 void PlainBackend::do_update(const UpdateArgs& p) {
   for (std::int64_t i = 0; i < p.size; ++i) {
-    float sum = 0;
-    for (std::int64_t k = 0; k < p.part_count; ++k) sum += p.parts[k * p.part_stride + i];
-    p.velocity[i] = p.momentum * p.velocity[i] + p.scale * sum;
+    p.velocity[i] = p.momentum * p.velocity[i] + p.scale * part_sum(p.parts, i);
     p.params[i] += clock().learning_rate * p.velocity[i];
   }
 }
