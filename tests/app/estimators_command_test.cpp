@@ -142,7 +142,8 @@ TEST_F(Estimators, RefusesInOneSentence) {
     EXPECT_EQ(result.code, code) << result.out;
     EXPECT_THAT(result.out, HasSubstr(text));
   };
-  expect("first other", 2, "of another run than the checkpoints before it (seed: 1 against 9)");
+  expect("first other", 2,
+         "belongs to another run than the checkpoints before it (seed: 1 against 9)");
   expect("deterministic", 2, "no stochastic units with weights");
   expect("first --draws 5", 2, "at least 10");
   expect("first --draws 0", 2, "1 to 2147483647");

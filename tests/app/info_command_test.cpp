@@ -23,7 +23,7 @@ TEST_F(InfoCommand, InfoShowsNetworkStateHistoryAndConfig) {
   ASSERT_EQ(info.code, 0) << info.out;
   for (const char* text :
        {"392-20s-10s-392 bernoulli", "parameters   12382", "layer1.W_s   392 x 20",
-        "step 8, epoch 2 of 2", "seeds        77 of weights", "tiles        ", "valid NLL",
+        "step 8, epoch 2 of 2", "seeds        77 for weights", "tiles        ", "valid NLL",
         "\ntest         NLL ", "(default 1)", "session"}) {
     EXPECT_THAT(info.out, HasSubstr(text));
   }

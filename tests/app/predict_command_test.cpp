@@ -140,7 +140,7 @@ TEST_F(PredictCommand, PredictRefusesWhatDoesNotFit) {
     const char* says;
   };
   for (const Case& c :
-       {Case{"--input wide.npy", 1, "wide.npy: has 393 numbers an example"},
+       {Case{"--input wide.npy", 1, "wide.npy: has 393 numbers per example"},
         Case{"--input line.npy", 1, "[n, 392]"}, Case{"--input none.npy", 1, "is empty"},
         Case{"--input nan.npy", 1, "example 0, value 7 is not a finite number"},
         Case{"--input wide.npy --expected", 2, "--samples"},

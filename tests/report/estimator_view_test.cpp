@@ -126,7 +126,7 @@ TEST(EstimatorCharts, LeaveOutWhatIsUnknownAndSaySo) {
   ASSERT_EQ(charts.size(), 6u);
   for (std::size_t i = 0; i < charts.size(); ++i) {
     const bool gap = int(i) % columns == 0;
-    EXPECT_EQ(charts[i].x.label.find("no point where g_ref is zero or lost") != std::string::npos,
+    EXPECT_EQ(charts[i].x.label.find("no point if g_ref is zero or lost") != std::string::npos,
               gap);
     for (const Series& series : charts[i].series) {
       EXPECT_TRUE(std::isfinite(series.points[0].y));

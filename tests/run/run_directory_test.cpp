@@ -171,7 +171,7 @@ TEST_F(RunDirectoryTest, ADamagedLaterCheckpointDoesNotCount) {
   for (std::int64_t step : {10, 20}) run_.save(at_step(step));
   fs::resize_file(path_ / "checkpoints/step-00000020.safetensors", 100);
   EXPECT_EQ(newest_step(), 10);
-  EXPECT_THAT(warnings_, AllOf(HasSubstr("step-00000020"), HasSubstr("passed over")));
+  EXPECT_THAT(warnings_, AllOf(HasSubstr("step-00000020"), HasSubstr("skipped")));
   EXPECT_THAT(warnings_, HasSubstr("for the checkpoint before it"));
   for (std::int64_t step : {11, 12}) run_.save(at_step(step));
   EXPECT_THAT(files(),
@@ -184,7 +184,7 @@ TEST_F(RunDirectoryTest, ADamagedOldestCheckpointHasNoneBeforeIt) {
   fs::resize_file(path_ / "checkpoints/step-00000010.safetensors", 100);
   EXPECT_FALSE(run_.newest([&](const std::string& line) { warnings_ += line; }));
   EXPECT_THAT(warnings_,
-              AllOf(HasSubstr("there is none before it"), testing::Not(HasSubstr("passed over"))));
+              AllOf(HasSubstr("there is none before it"), testing::Not(HasSubstr("skipped"))));
 }
 
 TEST_F(RunDirectoryTest, AHugeFileIsNamedAndPassedOver) {
@@ -193,7 +193,7 @@ TEST_F(RunDirectoryTest, AHugeFileIsNamedAndPassedOver) {
   std::ofstream{huge};
   fs::resize_file(huge, std::uintmax_t(900) << 30);  // sparse: it takes no room
   EXPECT_EQ(newest_step(), 10);
-  EXPECT_THAT(warnings_, AllOf(HasSubstr(huge.string()), HasSubstr("passed over")));
+  EXPECT_THAT(warnings_, AllOf(HasSubstr(huge.string()), HasSubstr("skipped")));
 }
 
 // A kill between an epoch's line of metrics and its checkpoint is no loss.

@@ -153,7 +153,7 @@ TEST_F(SavedRuns, ADamagedCheckpointIsNamedEvenToTheQuiet) {
   const Result resumed = run("train --resume --quiet --out here");
   EXPECT_EQ(resumed.code, 0) << resumed.out;
   EXPECT_THAT(resumed.out, testing::HasSubstr(damaged + ": not a sound safetensors file"));
-  EXPECT_THAT(resumed.out, testing::HasSubstr("passed over for the checkpoint before it"));
+  EXPECT_THAT(resumed.out, testing::HasSubstr("skipped for the checkpoint before it"));
   EXPECT_EQ(newest("here").params(), params);
 }
 
