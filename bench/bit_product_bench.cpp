@@ -34,7 +34,7 @@ class Floats {
   Matrix view_;
 };
 
-struct Operands {  // of z W and z^T g
+struct Operands {  // for z W and z^T g
   Operands(std::int64_t rows, std::int64_t K, std::int64_t H)
       : z(rows, K),
         W(K, H),

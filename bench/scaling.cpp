@@ -33,7 +33,7 @@ struct Options {
 
 struct Cost {
   double ms;
-  double megabytes;  // of workspace, without the parameters and what has their size
+  double megabytes;  // workspace, without parameters and arrays of their size
 };
 
 // The fastest of the steps that fit into the budget; at least three.

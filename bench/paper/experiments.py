@@ -18,15 +18,15 @@ class Table:
     key: str  # table1
     title: str
     config: str  # a file in configs/
-    figures: dict  # of a run: the name in metrics.jsonl to what people call it
+    figures: dict  # of a run: from the name in metrics.jsonl to the name in the document
     chosen_by: str  # the figure of the validation examples that chooses the rate: lower is better
     valid: int  # examples set aside while the rate is chosen
     epochs: int
-    short_epochs: int  # of the first round of the search, and of a quick run
+    short_epochs: int  # in the first round of the search, and in a quick run
     seeds: int = 3  # runs of each row that does not say otherwise
     other_data: str = ""  # what the paper had in place of our data
-    on_request: bool = False  # run only where it is asked for by name: not everyone has the data
-    claims: tuple = ()  # of the paper: says, and the rows that are better and worse
+    on_request: bool = False  # run only if asked for by name: not everyone has the data
+    claims: tuple = ()  # of the paper: a sentence, and the rows that are better and worse
 
 
 @dataclasses.dataclass(frozen=True)

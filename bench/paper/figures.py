@@ -31,7 +31,7 @@ class Made:
 
     path: pathlib.Path
     row: str
-    arguments: str  # of sfnn: {run} is the run's directory
+    arguments: str  # for sfnn: {run} is the run's directory
 
     def experiment(self, experiments):
         return next(e for e in experiments if e.id == self.row)

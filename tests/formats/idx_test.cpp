@@ -178,7 +178,7 @@ TEST(Idx, AGzipBombIsLeftAtTheFirstByteTooMany) {
   EXPECT_LT(buffer.taken, 70'000) << "of " << bomb.size();
 }
 
-// Where 1032 times the packed size would be more, 1 GiB is the most that is taken on trust.
+// If 1032 times the packed size is more, 1 GiB is the limit.
 TEST(Idx, MoreThanAGibibyteIsNotUnpacked) {
   const Bytes start = idx_header({1 << 20, 1 << 11}, 0x08);
   Bytes noise;

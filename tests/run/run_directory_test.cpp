@@ -78,7 +78,7 @@ TEST_F(RunDirectoryTest, KeepsAsManyAsAsked) {
   EXPECT_EQ(files().size(), 5u + 1);  // and latest
 }
 
-// What somebody put aside under a similar name is no checkpoint of the run's.
+// A file that was put aside under a similar name is not a checkpoint of the run.
 TEST_F(RunDirectoryTest, RemovesNothingThatItDidNotWrite) {
   run_.save(at_step(10));
   const fs::path checkpoints = path_ / "checkpoints";
@@ -209,7 +209,7 @@ TEST_F(RunDirectoryTest, KnowsWhetherACheckpointWasLost) {
     }
     return false;
   };
-  // Of ten steps each.
+  // Ten steps per epoch.
   const auto is_lost_after = [&](std::uint64_t epochs) {
     fs::remove(run_.metrics());
     for (std::uint64_t epoch = 1; epoch <= epochs; ++epoch)
@@ -219,7 +219,7 @@ TEST_F(RunDirectoryTest, KnowsWhetherACheckpointWasLost) {
   EXPECT_FALSE(is_lost_after(0));
   EXPECT_FALSE(is_lost_after(3));
   EXPECT_TRUE(is_lost_after(4));
-  config.save.steps = 20;  // at the ends of epochs, where save_every alone decides
+  config.save.steps = 20;  // these are ends of epochs, at which save_every alone decides
   write_file_atomically(path_ / "config.toml", to_toml(config));
   EXPECT_FALSE(is_lost_after(3));
   config.save.steps = 15;
@@ -286,7 +286,7 @@ TEST_F(RunDirectoryTest, ASecondRunIsKeptOutWhileTheFirstLives) {
   EXPECT_EQ(error_of_lock(run_), "no error");
 }
 
-// Such a name is nobody's alone.
+// Other programs use such names, too.
 TEST_F(RunDirectoryTest, AFileThatIsNoLockIsLeftAsItIs) {
   fs::create_directories(path_);
   const fs::path lock = path_ / "lock", other = directory_.path() / "other";

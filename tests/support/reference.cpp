@@ -89,7 +89,7 @@ ReferenceParticle forward(const Model& model, const Vector& x, const Vector& y,
     ReferenceLayer layer;
     layer.z = particle.top;
 
-    layer.a.assign(shape.n_s, 0.0);  // p = 1/2 where no weights add to it
+    layer.a.assign(shape.n_s, 0.0);  // p = 1/2 if no weights add to it
     add_product(layer.z, slots.W_s, params, layer.a);
     add_product(kOne, slots.b_s, params, layer.a);
     for (std::int64_t i = 0; i < shape.n_s; ++i) {  // Eq. (1), (7)
@@ -172,7 +172,7 @@ ScoreWeight score_weight(const ReferenceEstimator& e, std::int64_t M, std::int64
   return {0, zero};
 }
 
-// Where the gradient of one particle starts: at its output, and at every score unit.
+// Starts the gradient of one particle: at its output, and at every score unit.
 struct Sources {
   Vector g_o;
   std::vector<Vector> g_score;  // per hidden layer [n_s]
