@@ -56,9 +56,7 @@ Objective C_hat_sum(const NetworkSpec& spec, const ReferenceBatch& batch) {
 
 class EveryOutput : public testing::TestWithParam<Output> {};
 
-INSTANTIATE_TEST_SUITE_P(FiniteDifference, EveryOutput,
-                         testing::Values(Output::softmax, Output::bernoulli, Output::gaussian),
-                         output_name);
+INSTANTIATE_TEST_SUITE_P(FiniteDifference, EveryOutput, every_output(), output_name);
 
 // Eq. (15), (16): every estimator trains P(y|h) in the same way.
 TEST_P(EveryOutput, OutputWeightsWithBitsHeld) {
