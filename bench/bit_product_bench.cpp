@@ -19,7 +19,7 @@
 namespace sfnn {
 namespace {
 
-// On a 64-byte border, as a backend's memory is: a row that straddles cache lines halves the speed.
+// Aligned to 64 bytes, as a backend's memory is: a row that straddles cache lines halves the speed.
 class Floats {
  public:
   Floats(std::int64_t rows, std::int64_t cols) : view_{buffer_.room(rows * cols), rows, cols} {

@@ -99,7 +99,7 @@ def save(figure, name):
 
 
 def curve(row):
-    """[(M, test NLL)] as measured; empty where it has not been."""
+    """[(M, test NLL)] as measured; empty if it has not been."""
     path = MEASURED / f"curve-{row}.csv"
     if not path.exists():
         return []

@@ -86,7 +86,7 @@ struct Measure {
 };
 
 constexpr Measure kMeasures[] = {
-    {"Bias", "|E g \u2212 g_ref| / |g_ref|; no point where it is within the noise", true,
+    {"Bias", "|E g \u2212 g_ref| / |g_ref|; no point if it is within the noise", true,
      [](const GradientFigures& f) { return f.bias.beyond_noise() ? length(f.bias) : kUnknown; }},
     {"Variance of a draw", "trace of the covariance / |g_ref|\u00b2", true,
      [](const GradientFigures& f) { return f.variance; }},
@@ -134,7 +134,7 @@ std::vector<std::string> remarks_on(const StudyPoint& point) {
   std::vector<std::string> remarks;
   if (any(ReferenceGradient::zero))
     remarks.push_back(
-        "?: the reference gradient is exactly zero, as where every unit is saturated.");
+        "?: the reference gradient is exactly zero, e.g. because every unit is saturated.");
   if (any(ReferenceGradient::lost))
     remarks.push_back("?: the reference gradient is lost in its noise: raise --reference.");
   return remarks;

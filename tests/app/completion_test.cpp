@@ -55,7 +55,7 @@ TEST_F(Completion, BashKnowsTheValuesOfAFlag) {
   EXPECT_THAT(bash("sfnn train --math=t"), ElementsAre("tf32"));
   EXPECT_THAT(bash("sfnn train --device "), AllOf(Contains("auto"), Contains("cpu")));
   EXPECT_THAT(bash("sfnn data "), UnorderedElementsAre("mnist", "fashion-mnist"));
-  EXPECT_THAT(bash("sfnn data mnist "), IsEmpty()) << "one set a call";
+  EXPECT_THAT(bash("sfnn data mnist "), IsEmpty()) << "one set per call";
 }
 
 TEST_F(Completion, BashKnowsTheConfigKeysAndTheirChoices) {

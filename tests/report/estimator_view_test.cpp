@@ -111,7 +111,7 @@ TEST(EstimatorLines, AreNullInAllThatIsUnknown) {
 TEST(EstimatorRemarks, SayWhyFiguresAreUnknown) {
   StudyPoint point = point_of({{}, {}, kOrdinary});
   const auto lost = HasSubstr("lost in its noise: raise --reference");
-  const auto zero = HasSubstr("exactly zero, as where every unit is saturated");
+  const auto zero = HasSubstr("exactly zero, e.g. because every unit is saturated");
   EXPECT_THAT(remarks_on(point), ElementsAre(lost));
   point.measured.reference.gradient[1] = ReferenceGradient::zero;
   EXPECT_THAT(remarks_on(point), ElementsAre(zero, lost));
