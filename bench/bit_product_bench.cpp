@@ -19,7 +19,7 @@
 namespace sfnn {
 namespace {
 
-// On a 64-byte border, as a backend's memory is: a row that straddles cache lines halves the speed.
+// Aligned to 64 bytes, as a backend's memory is: a row that straddles cache lines halves the speed.
 class Floats {
  public:
   Floats(std::int64_t rows, std::int64_t cols) : view_{buffer_.room(rows * cols), rows, cols} {
@@ -34,7 +34,7 @@ class Floats {
   Matrix view_;
 };
 
-struct Operands {  // of z W and z^T g
+struct Operands {  // for z W and z^T g
   Operands(std::int64_t rows, std::int64_t K, std::int64_t H)
       : z(rows, K),
         W(K, H),

@@ -1,6 +1,6 @@
 // Every kernel and whole steps on a GPU: ./run bench --device cuda
 //
-// Kernels are timed as graphs of many calls, with operands that stay where the call before left
+// Kernels are timed as graphs of many calls, with operands that stay where the previous call left
 // them: those that fit in the second-level cache may beat the memory's own rate.
 #include <fmt/format.h>
 

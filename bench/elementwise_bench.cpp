@@ -1,4 +1,5 @@
-// The loops of a step that touch every unit or every output once: nanoseconds an element, one core.
+// The loops of a step that touch every unit or every output once: nanoseconds per element, one
+// core.
 #include <benchmark/benchmark.h>
 
 #include <random>

@@ -37,7 +37,7 @@ def finish(figure, path):
 
 
 def draw_shares(shares, floors, path):
-    """A bar a workload, in units of F where its time is known, cut into parts."""
+    """One bar per workload, in units of F if its time is known, cut into parts."""
     figure, axes = plt.subplots(figsize=(8, 3.6))
     names = [row["workload"] for row in shares]
     left = [0.0] * len(shares)

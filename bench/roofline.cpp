@@ -113,10 +113,10 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"softmax", "bernoulli", "gaussian"}))
       ->capture_default_str();
   app.add_option("--estimator", options.estimator, "G1 to G5")->capture_default_str();
-  app.add_option("--batch", options.batch, "Examples a step")
+  app.add_option("--batch", options.batch, "Examples per step")
       ->check(CLI::Range(1, 1 << 30))
       ->capture_default_str();
-  app.add_option("--particles,-M", options.particles, "Particles an example")
+  app.add_option("--particles,-M", options.particles, "Particles per example")
       ->check(CLI::Range(1, 1 << 30))
       ->capture_default_str();
   app.add_option("--math", options.math, "Arithmetic of the products: fp32, tf32, bf16x3")

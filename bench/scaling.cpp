@@ -33,7 +33,7 @@ struct Options {
 
 struct Cost {
   double ms;
-  double megabytes;  // of workspace, without the parameters and what has their size
+  double megabytes;  // workspace, without parameters and arrays of their size
 };
 
 // The fastest of the steps that fit into the budget; at least three.
@@ -95,10 +95,10 @@ int main(int argc, char** argv) {
   sfnn::bench::Options options;
   CLI::App app("Time and memory of a step against particles, width, depth and threads.");
   app.add_option("--json", options.json, "Write the figures to this file as well");
-  app.add_option("--series", options.series, "Which of them")
+  app.add_option("--series", options.series, "Series to run")
       ->check(CLI::IsMember({"particles", "width", "depth", "threads"}))
       ->capture_default_str();
-  app.add_option("--seconds", options.seconds, "For each point")->capture_default_str();
+  app.add_option("--seconds", options.seconds, "Seconds per point")->capture_default_str();
   app.add_flag("--cpu-time", options.cpu_time,
                "Processor time, for a machine that is busy otherwise; shows no gain by threads");
   return sfnn::bench::run_program("scaling", app, argc, argv, [&] { sfnn::bench::run(options); });

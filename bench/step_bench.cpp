@@ -174,8 +174,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, kWorkloads));
   app.add_option("--threads", options.threads, "Thread counts")->check(count);
   app.add_option("--json", options.json, "Write the table to this file as well");
-  app.add_option("--cache", options.cache, "Where trained networks are kept")
-      ->capture_default_str();
+  app.add_option("--cache", options.cache, "Folder for trained networks")->capture_default_str();
   app.add_option("--peers", options.peers,
                  "Time other frameworks as well: a Python that has them, and bench/peers/peer.py")
       ->expected(2);

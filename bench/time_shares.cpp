@@ -21,7 +21,7 @@ using Times = std::map<std::string, double>;
 
 struct Step {
   Times ms;
-  double live_share = 1;  // of the particles, in the backward products
+  double live_share = 1;  // share of the particles in the backward products
 };
 
 double total(const Times& times) {
@@ -80,7 +80,7 @@ int main(int argc, char** argv) {
   app.add_option("--workload", workloads, "1 to 6; may be repeated")
       ->check(CLI::Range(1, sfnn::bench::kWorkloads));
   app.add_option("--repetitions", repetitions)->check(CLI::Range(1, 100000))->capture_default_str();
-  app.add_option("--cache", cache, "Where trained networks are kept")->capture_default_str();
+  app.add_option("--cache", cache, "Folder for trained networks")->capture_default_str();
   app.add_option("--json", json, "Write the times to this file as well");
   return sfnn::bench::run_program("time_shares", app, argc, argv, [&] {
     sfnn::bench::run(workloads, repetitions, cache, sfnn::bench::JsonFile(json));

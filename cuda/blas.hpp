@@ -42,7 +42,7 @@ class Blas {
   Queue queue_;
   DeviceMemory workspace_;  // cuBLAS's own, so that it allocates nothing inside a step
   BlasHandle handle_;
-  Scratch parts_;  // of a split operand
+  Scratch parts_;  // the parts of a split operand
 };
 
 }  // namespace sfnn

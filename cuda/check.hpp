@@ -14,10 +14,10 @@ struct CudaError : Error {
   using Error::Error;
 };
 
-// Too little memory is the user's matter, wherever it shows. what() also says what to do about it.
+// Too little memory is for the user to solve, wherever it shows. what() also says how.
 struct DeviceFullError : ConfigError {
   explicit DeviceFullError(const std::string& what_is_short);
-  std::string lack;  // "the GPU has too little memory: ..."
+  std::string lack;  // what is missing: "the GPU has too little memory: ..."
 };
 
 namespace detail {

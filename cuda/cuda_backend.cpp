@@ -153,7 +153,7 @@ void CudaBackend::synchronize() { SFNN_CUDA_CHECK(cudaStreamSynchronize(queue_.s
 
 // --- control
 
-// The whole batch in one tile where it fits: the larger the products, the better, up to a point.
+// The whole batch in one tile if it fits: larger products are better, up to a point.
 Tiling CudaBackend::choose_tiling(const StepShape& shape) const {
   // Activations, gradients, and the operands that a product wants in another form: at most three
   // times the activations. Parameters, velocity and gradient come on top.

@@ -13,11 +13,11 @@
 
 namespace sfnn {
 
-// Null where the device of this name cannot be had; why_not then says why, in one sentence. Throws
-// ConfigError where there are devices, but none of this name.
+// Null if the device of this name is not available; why_not then says why, in one sentence. Throws
+// ConfigError if there are devices, but none of this name.
 struct CudaOptions {
   std::string device;  // "cuda", "cuda:1"
-  std::string math;    // of the products: see MathMode
+  std::string math;    // arithmetic of the products: see MathMode
   bool graph = true;   // replay a training step as a CUDA graph
 };
 std::unique_ptr<Backend> make_cuda_backend(const CudaOptions&, std::string& why_not);
@@ -80,7 +80,7 @@ class CudaBackend final : public Backend {
   void do_update_baseline(const BaselineUpdateArgs&) override;
 
  private:
-  bool fits(const HostRows&) const;  // or is to be fed
+  bool fits(const HostRows&) const;  // if not, the rows are fed window by window
   const Clock* clock() const { return reinterpret_cast<const Clock*>(clock_.get()); }
   UnitType unit_type() const { return blas_.unit_type(); }
   std::size_t unit_bytes() const;
@@ -97,7 +97,7 @@ class CudaBackend final : public Backend {
   Blas blas_;
   DeviceMemory clock_;
 
-  Scratch column_sums_{scratch_moves_};  // of the splits of a column sum
+  Scratch column_sums_{scratch_moves_};  // one row per split of a column sum
   Scratch gathered_{scratch_moves_};     // the rows of a compacted operand
   Scratch shuffle_keys_{scratch_moves_};
   TemporaryPool temporaries_;

@@ -41,7 +41,7 @@ std::string why_no_cuda_device(const std::string& name) {
   const std::string missing = why_no_device_at_all();
   if (!missing.empty()) return missing;
   const int device = cuda_device_id(name);
-  // Where the GPU is set to serve one process at a time, this is when another has it.
+  // If the GPU is set to serve one process at a time, this fails while another one has it.
   cudaError_t error = cudaSetDevice(device);
   if (error == cudaSuccess) error = find_kernels();
   if (error == cudaSuccess) return {};

@@ -8,11 +8,11 @@
 
 namespace sfnn {
 
-// Empty where the CUDA device of this name can be used; else one sentence that says why not. Throws
-// ConfigError where there are devices, but none of this name.
+// Empty if the CUDA device of this name can be used; else one sentence that says why not. Throws
+// ConfigError if there are devices, but none of this name.
 std::string why_no_cuda_device(const std::string& name);
 
-// Where there are none, why_none says why in one sentence.
+// If there are none, why_none says why in one sentence.
 std::vector<DeviceInfo> list_cuda_devices(std::string& why_none);
 
 int cuda_device_id(const std::string& name);  // "cuda" -> 0, "cuda:1" -> 1; throws ConfigError

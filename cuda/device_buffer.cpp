@@ -32,8 +32,8 @@ PinnedMemory make_pinned_memory(std::size_t bytes) {
 
 std::byte* Scratch::bytes(std::size_t count) {
   if (count > size_) {
-    memory_ = DeviceMemory();  // first: both may not fit. Waits for those who still use it.
-    size_ = 0;                 // should the next line throw
+    memory_ = DeviceMemory();  // first: both may not fit. Waits for pending uses.
+    size_ = 0;                 // in case the next line throws
     memory_ = make_device_memory(count);
     size_ = count;
     ++moves_;

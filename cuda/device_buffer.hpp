@@ -19,7 +19,7 @@ DeviceMemory make_device_memory(std::size_t bytes);  // not zeroed; throws Confi
 PinnedMemory make_pinned_memory(std::size_t bytes);  // throws ConfigError
 
 // Device memory that grows to the largest request. What it held is lost when it grows, and its
-// address changes: `moves` counts that, for those who recorded the address.
+// address changes: `moves` counts that, for callers that recorded the address.
 class Scratch {
  public:
   explicit Scratch(int& moves) : moves_(moves) {}

@@ -35,7 +35,7 @@ CudaRowFeed::CudaRowFeed(const HostRows& rows, std::int64_t height, cudaStream_t
 
 CudaRowFeed::~CudaRowFeed() { static_cast<void>(cudaStreamSynchronize(copies_.get())); }
 
-// The order is made on the device. It comes after the windows of the order before.
+// The order is made on the device, after the last window of the previous order.
 void CudaRowFeed::reorder(const std::int32_t* order) {
   const std::size_t bytes = std::size_t(rows_.count) * sizeof(std::int32_t);
   if (!order_) order_ = make_pinned_memory(bytes);
@@ -78,7 +78,8 @@ void CudaRowFeed::fetch(std::int64_t window) {
   fetched_ = window;
 }
 
-// On a thread of the runtime's, in the order of the copies: the slot's copy before has been made.
+// Runs on a thread of the CUDA runtime, in the order of the copies: the slot's previous copy is
+// complete.
 void CudaRowFeed::pack(std::int64_t window) const {
   const auto* order = reinterpret_cast<const std::int32_t*>(order_.get());
   const std::size_t x_row = rows_.x_row(), y_row = rows_.y_row();

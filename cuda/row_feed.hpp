@@ -18,7 +18,7 @@ class CudaRowFeed final : public RowFeed {
  public:
   // reader: the stream whose ops read the windows. The rows must outlive the feed.
   CudaRowFeed(const HostRows&, std::int64_t height, cudaStream_t reader);
-  ~CudaRowFeed() override;  // waits for the copies that are under way
+  ~CudaRowFeed() override;  // waits for pending copies
 
   void reorder(const std::int32_t* order) override;
   Window open(std::int64_t window) override;
@@ -37,7 +37,7 @@ class CudaRowFeed final : public RowFeed {
     DeviceMemory device;
     Event copied, read;
   };
-  // What the runtime's thread is told; one a window, as any number of them may be under way.
+  // Arguments for the runtime's thread; one per window, as any number of them may be pending.
   struct Packing {
     const CudaRowFeed* feed;
     std::int64_t window;
@@ -57,7 +57,7 @@ class CudaRowFeed final : public RowFeed {
   PinnedMemory order_;  // [count]; null: as stored
   std::vector<Packing> packings_;
   std::vector<Slot> slots_;
-  std::int64_t fetched_ = -1;  // the last window to be brought in
+  std::int64_t fetched_ = -1;  // the last window that was requested
   std::int64_t open_ = -1;
 };
 

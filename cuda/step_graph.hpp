@@ -16,8 +16,8 @@ class StepGraph final : public StepRunner {
   StepGraph(cudaStream_t stream, const int& scratch_moves)
       : stream_(stream), scratch_moves_(scratch_moves) {}
 
-  // The first run of a variant is an ordinary one: scratch memory grows to its size, libraries set
-  // themselves up, and neither may happen while recording.
+  // The first run of a variant is not recorded: scratch memory grows to its size and libraries
+  // initialise themselves, and neither may happen while recording.
   void run(std::int64_t variant, FunctionRef<void()> enqueue) override;
 
  private:

@@ -24,7 +24,7 @@ struct PoolAllocator {
 };
 #endif
 
-// On our stream, with our temporaries, and with no wait that the algorithm itself does not need.
+// Runs on our stream, with our temporaries, and waits only if the algorithm itself has to.
 template <class Algorithm>
 auto run(TemporaryPool& pool, cudaStream_t stream, const Algorithm& algorithm) {
 #ifdef __CUDACC__
@@ -32,7 +32,7 @@ auto run(TemporaryPool& pool, cudaStream_t stream, const Algorithm& algorithm) {
   return algorithm(thrust::cuda::par_nosync(allocator).on(stream));
 #else
   static_cast<void>(pool);
-  static_cast<void>(cudaStreamSynchronize(stream));  // the host's system knows of no stream
+  static_cast<void>(cudaStreamSynchronize(stream));  // the host system has no streams
   return algorithm(thrust::device);
 #endif
 }

@@ -1,4 +1,5 @@
-// The two device-wide algorithms that are Thrust's: dropping rows, and sorting an epoch's order.
+// The two device-wide algorithms that we take from Thrust: dropping rows, and sorting an epoch's
+// order.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -27,7 +28,7 @@ class TemporaryPool {
 };
 
 // index = the rows with w_bar >= threshold, ascending; returns how many. Waits for the device: the
-// sizes of the products that follow are the host's to know.
+// host needs the size of the products that follow.
 std::int64_t select_rows(const float* w_bar, std::int64_t rows, float threshold,
                          std::int32_t* index, TemporaryPool&, cudaStream_t);
 

@@ -1,5 +1,5 @@
-// What the ops are told: one plain struct per op, the same for every backend, passed by value to a
-// kernel too. kName is how messages and timings call the op.
+// Arguments of the ops: one plain struct per op, the same for every backend, also passed by value
+// to kernels. kName is the op's name in messages and timings.
 #pragma once
 
 #include "kernels/backward_args.hpp"

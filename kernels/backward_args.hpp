@@ -78,7 +78,7 @@ struct AccumulateColumnSumsArgs {
   float* gb = nullptr;  // [n]
 };
 
-// sums += over all rows of score^2 and of score^2 C_hat
+// sums += {sum of score^2, sum of score^2 C_hat} over all rows
 struct AccumulateBaselineArgs {
   static constexpr const char* kName = "accumulate_baseline";
   Tile tile;

@@ -5,8 +5,7 @@
 
 namespace sfnn {
 
-// A unit that has (almost) stopped being random has no use for a baseline: its score is (almost)
-// zero.
+// A unit that is (almost) no longer random needs no baseline: its score is (almost) zero.
 constexpr double kLeastScore2 = 1e-8;
 
 template <class Real>

@@ -22,7 +22,7 @@ SFNN_HD float to_float(Bf16 value) {
   return result;
 }
 
-// To the nearest, ties to even; infinities and NaN stay what they are.
+// Rounds to nearest, ties to even; infinities and NaN are kept.
 SFNN_HD Bf16 to_bf16(float value) {
   std::uint32_t wide;
   std::memcpy(&wide, &value, sizeof wide);

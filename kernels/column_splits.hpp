@@ -1,5 +1,5 @@
-// Into how many runs the rows of a column sum are cut. A matter of the shape alone, never of the
-// device: it decides the order of the sum.
+// Into how many runs the rows of a column sum are cut. Depends on the shape alone, never on the
+// device, because it decides the order of the sum.
 #pragma once
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // bias gradients, and the sums behind G1's averages (Eq. 18).
 //
 // A block takes 32 columns and a run of rows, its warps take turns at the rows, and the warps' sums
-// are added in their order. Where there are many rows the runs go to several blocks, and a second
+// are added in their order. If there are many rows, the runs go to several blocks, and a second
 // launch adds their sums [splits, cols] as if they were a matrix of few rows. No atomics.
 #pragma once
 
@@ -60,8 +60,8 @@ __global__ void __launch_bounds__(kColumnThreads, kColumnMinBlocks)
   if (warp_of_thread() == 0 && i < g.cols) write(out, blockIdx.y * g.cols + i, sum);
 }
 
-// out [2, n_s] = sums over all rows of score^2 and of score^2 C_hat: of a run of rows, so that
-// p.sums is not read. Grid as above.
+// out [2, n_s] = sums of score^2 and of score^2 C_hat over one run of rows; p.sums is not read.
+// Grid as above.
 template <class Unit>
 __global__ void __launch_bounds__(kColumnThreads, kColumnMinBlocks)
     baseline_sums_kernel(const AccumulateBaselineArgs p, const ColumnOutput out) {

@@ -38,7 +38,7 @@ struct GatherArgs {
   float noise = 0;              // standard deviation of Gaussian noise added to the value
   Draw noise_draw;
   Matrix out;  // [N, cols]
-  // Where in `data` the tile's first example lies, if data holds a window of examples in the order
+  // Position of the tile's first example in `data`, if data holds a window of examples in the order
   // in which they are asked for (see RowFeed); -1: data holds all of them, each in its own row.
   std::int64_t place = -1;
 

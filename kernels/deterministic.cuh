@@ -1,5 +1,5 @@
 // Deterministic units: d = sigma(z W_d + s U + b), and their gradient g *= d (1 - d).
-// A warp a row; in place, one read and one write an element.
+// One warp per row; in place, one read and one write per element.
 #pragma once
 
 #include "kernels/activations.hpp"

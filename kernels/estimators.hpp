@@ -1,8 +1,9 @@
-// The estimators' table: one row says all that the rest of the program needs to know of one. What
-// computes works on a row's rules and knows no estimator.
+// The table of estimators: one row holds all that the rest of the program needs to know of one.
+// Backends and passes work by a row's rules and know no estimator.
 //
-// A score unit's gradient is g_a = (omega - beta) (h - p), omega of the particle, beta of the unit;
-// a path unit's is g_a = e(p) G(h), G(h) what arrives from above. Eq. (17) (19) (22) (30) (32).
+// A score unit's gradient is g_a = (omega - beta) (h - p), one omega per particle, one beta per
+// unit; a path unit's is g_a = e(p) G(h), with G(h) from the layer above. Eq. (17) (19) (22) (30)
+// (32).
 #pragma once
 
 #include <array>
@@ -15,18 +16,18 @@ namespace sfnn {
 enum class Estimator : std::int32_t { G1, G2, G3, G4, G5 };
 enum class EstimatorKind { path, score };
 
-// omega [N*M], made where all log-weights of an example are at hand.
+// omega [N*M], computed with all log-weights of an example at hand.
 enum class OmegaRule : std::int32_t {
   none,   // a path estimator has none
   w_bar,  // Eq. (30), (32)
   C_hat,  // Eq. (17): L = C_hat for all M particles
 };
 
-// beta [n_s]. By Eq. (31) taking it off leaves the mean as it was.
+// beta [n_s]. By Eq. (31) subtracting it does not change the mean.
 enum class BetaRule {
   none,             // 0
   constant,         // Eq. (32): c
-  moving_baseline,  // Eq. (18): L_bar, out of averages that move from step to step
+  moving_baseline,  // Eq. (18): L_bar, from moving averages over the steps
 };
 
 // What weighs g_o.
@@ -48,12 +49,12 @@ struct EstimatorRow {
   OmegaRule omega = OmegaRule::none;
   BetaRule beta = BetaRule::none;
   PathRule path = PathRule::one;
-  // e differs from particle to particle though they share a: it is applied before they are summed.
+  // e differs between particles even if they share a: it is applied before they are summed.
   bool weight_per_particle = false;
   OutputWeight output_weight = OutputWeight::w_bar;
   // Proportional to w_bar: a particle of no responsibility may be dropped in all layers.
   bool follows_w_bar = false;
-  // With M = 1 every responsibility is 1, whatever was drawn: it teaches nothing.
+  // With M = 1 every responsibility is 1, whatever was drawn: there is nothing to learn from.
   std::int64_t least_particles = 1;
 
   // Keeps averages from step to step.

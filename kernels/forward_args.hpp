@@ -1,4 +1,4 @@
-// Ops of the forward pass, of the outputs' likelihood and of the particles' weights.
+// Ops of the forward pass, the outputs' likelihood and the particles' weights.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct ActivateArgs {
   Matrix d;                  // [N or N*M, n_d]
 };
 
-// o and what it is compared with.
+// The outputs o, and the targets y to compare them with.
 struct OutputOperands {
   Output output = Output::bernoulli;
   Tile tile;

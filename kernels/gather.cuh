@@ -1,5 +1,5 @@
 // out[n, i] = x or y of the n-th example of the tile: see GatherArgs and gather_at.
-// A warp a row; each stored value is read once, each out value written once.
+// One warp per row; each stored value is read once, each out value written once.
 #pragma once
 
 #include "kernels/args.hpp"

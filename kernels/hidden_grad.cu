@@ -20,7 +20,7 @@ cudaError_t launch_path_grad(const PathGradArgs& p, const Queue& q) {
   if (p.g.size() == 0) return cudaSuccess;
   switch (p.rule) {
     case PathRule::one:
-      return cudaSuccess;  // g_a is G(h) as it stands
+      return cudaSuccess;  // g_a = G(h), unchanged
     case PathRule::sigmoid_slope:
       path_grad_kernel<<<grid_of_warps(p.g.rows, q), kThreads, 0, q.stream>>>(p);
       return cudaGetLastError();

@@ -41,8 +41,8 @@ __global__ void __launch_bounds__(kThreads, kMinBlocks) score_grad_kernel(const 
   }
 }
 
-// If the particles of an example share a: their sum, [N, n_s]. One warp per group of columns of an
-// example; h is read once.
+// If the particles of an example share a: their sum, [N, n_s]. One warp per example and group of
+// columns; h is read once.
 template <class Unit>
 __global__ void __launch_bounds__(kThreads, kMinBlocks)
     summed_score_grad_kernel(const ScoreGradArgs p) {

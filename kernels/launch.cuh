@@ -6,7 +6,7 @@
 
 namespace sfnn {
 
-// One warp an item, or one thread an item.
+// One warp per item, or one thread per item.
 inline unsigned grid_of_warps(std::int64_t items, const Queue& q) {
   return grid_for(items, kWarpsPerBlock, q.multiprocessors);
 }

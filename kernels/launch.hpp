@@ -13,7 +13,7 @@
 
 namespace sfnn {
 
-// Where a launch goes, and how wide the device is.
+// The stream of a launch, and the width of the device.
 struct Queue {
   cudaStream_t stream = nullptr;
   int multiprocessors = 1;

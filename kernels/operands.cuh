@@ -8,7 +8,7 @@
 
 namespace sfnn {
 
-// to[k] = from[rows.source(k)]. A warp a row.
+// to[k] = from[rows.source(k)]. One warp per row.
 template <class T>
 __global__ void __launch_bounds__(kThreads, kMinBlocks)
     gather_rows_kernel(const T* __restrict__ from, const RowSet rows, std::int64_t cols,
@@ -19,7 +19,8 @@ __global__ void __launch_bounds__(kThreads, kMinBlocks)
   }
 }
 
-// from[e] = parts[e] + parts[stride + e] + parts[2*stride + e], largest first. A thread an element.
+// from[e] = parts[e] + parts[stride + e] + parts[2*stride + e], largest first. One thread per
+// element.
 __global__ void __launch_bounds__(kThreads, kMinBlocks)
     split_bf16_kernel(const float* __restrict__ from, std::int64_t size, Bf16* __restrict__ parts,
                       std::int64_t stride) {

@@ -1,6 +1,6 @@
 // Eq. (2) (3) (15) (16) and the unit-variance Gaussian on the device: log P(y|o), its gradient, and
-// the mean output. A warp a row; softmax's log-sum-exp over the row is made of shuffles, and the
-// second look at the row comes out of the cache.
+// the mean output. One warp per row; softmax's log-sum-exp over the row uses shuffles, and the
+// second read of the row comes from the cache.
 #pragma once
 
 #include "kernels/args.hpp"
@@ -9,7 +9,7 @@
 
 namespace sfnn {
 
-// The row's log-sum-exp where the output distribution has one; the same in every lane.
+// The row's log-sum-exp if the output distribution has one; the same in every lane.
 __device__ inline float normalizer(const OutputOperands& p, const float* o) {
   if (!has_class_target(p.output)) return 0.0f;
   LogSumExp<float> lse;
@@ -52,8 +52,8 @@ __global__ void __launch_bounds__(kThreads, kMinBlocks)
   }
 }
 
-// mean[n] += sum over the rows of example n of E[y | o]. A warp a group of columns; softmax's
-// normalizer is made anew in each group: classes are few.
+// mean[n] += sum over the rows of example n of E[y | o]. One warp per group of columns; softmax's
+// normalizer is computed again for each group: classes are few.
 __global__ void __launch_bounds__(kThreads, kMinBlocks)
     accumulate_mean_output_kernel(const OutputOperands p, const Matrix mean) {
   const std::int64_t groups = column_groups(p.o.cols);

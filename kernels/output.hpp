@@ -17,7 +17,7 @@ namespace sfnn {
 
 enum class Output : std::int32_t { softmax, bernoulli, gaussian };
 
-// The outputs' table: what the rest of the program needs to know of each.
+// The table of outputs: what the rest of the program needs to know of each.
 struct OutputRow {
   Output id;
   std::string_view name;      // in configs and checkpoints
@@ -41,7 +41,7 @@ inline std::optional<Output> parse_output(std::string_view name) {  // none: the
   return std::nullopt;
 }
 
-// Numbers of a target y of D_out outputs.
+// How many numbers a target y has, for D_out outputs.
 constexpr std::int64_t target_width(Output output, std::int64_t D_out) {
   return row_of(output).class_target ? 1 : D_out;
 }
@@ -62,7 +62,7 @@ SFNN_HD Real log_prob_at(Output output, Real o, Real t) {
   return Real(0);
 }
 
-// E[y_i | o]; the log-sum-exp of the row matters to softmax alone.
+// E[y_i | o]; only softmax needs the row's log-sum-exp.
 template <class Real>
 SFNN_HD Real output_mean_at(Output output, Real o, Real log_sum_exp) {
   switch (output) {
@@ -76,7 +76,7 @@ SFNN_HD Real output_mean_at(Output output, Real o, Real log_sum_exp) {
   return Real(0);
 }
 
-// What device code can ask in OutputRow::class_target's place.
+// OutputRow::class_target for device code.
 SFNN_HD bool has_class_target(Output output) {
   switch (output) {
     case Output::softmax:

@@ -5,7 +5,7 @@ namespace sfnn {
 
 cudaError_t launch_particle_weights(const ParticleWeightsArgs& p, const Queue& q) {
   if (p.tile.rows() == 0) return cudaSuccess;
-  constexpr std::int64_t kParticlesOfAWarp = 512;  // sixteen each lane; beyond, a block is quicker
+  constexpr std::int64_t kParticlesOfAWarp = 512;  // sixteen per lane; with more, a block is faster
   if (p.tile.M <= kParticlesOfAWarp) {
     particle_weights_kernel<WarpGroup><<<grid_of_warps(p.tile.N, q), kThreads, 0, q.stream>>>(p);
   } else {

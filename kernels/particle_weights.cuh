@@ -1,5 +1,5 @@
 // Eq. (6) (28): log_w [N, M] -> w_bar = softmax_m(log_w), C_hat = logsumexp_m(log_w) - log M and
-// the effective particles 1 / sum_m w_bar^2; and the sums of the latter two over the examples.
+// the effective particles 1 / sum_m w_bar^2; and the sums of the last two over the examples.
 #pragma once
 
 #include <cmath>
@@ -10,7 +10,7 @@
 
 namespace sfnn {
 
-// A group an example: a warp for few particles, a block for many.
+// One group per example: a warp for few particles, a block for many.
 template <class Group>
 __global__ void __launch_bounds__(kThreads, kMinBlocks)
     particle_weights_kernel(const ParticleWeightsArgs p) {

@@ -35,7 +35,7 @@ struct LogSumExp {
   SFNN_HD Real value() const { return max + std::log(sum); }
 };
 
-// Sums of w and w^2 as log-weights go by; squares count in units of exp(2 max).
+// Running sums of w and w^2 over log-weights; squares count in units of exp(2 max).
 template <class Real>
 struct WeightSums {
   LogSumExp<Real> weights;

@@ -56,7 +56,7 @@ SFNN_HD PhiloxWords philox4x32_10(PhiloxWords counter, std::uint32_t key0, std::
   return counter;
 }
 
-// Everything of a draw's index but the row and the unit.
+// A draw's index without row and unit.
 struct DrawKey {
   std::uint64_t seed;
   std::uint32_t step;  // < 2^30
@@ -75,7 +75,7 @@ SFNN_HD std::uint32_t draw_word(const DrawKey& k, std::uint32_t example, std::ui
   return draw_words(k, example, particle, std::uint32_t(unit >> 2)).v[unit & 3];
 }
 
-// cuRAND's mapping to (0, 1]: 1 occurs, 0 never. A unit fires where u <= p, so p = 0 and p = 1 are
+// cuRAND's mapping to (0, 1]: 1 occurs, 0 never. A unit fires if u <= p, so p = 0 and p = 1 are
 // certain.
 constexpr float kWordToUniform = 2.3283064e-10f;  // 2^-32 exactly
 SFNN_HD float uniform_from_word(std::uint32_t word) {

@@ -1,5 +1,5 @@
-// The three products of a pass. What each is for is a constant of its struct: a backend may choose
-// its arithmetic by it.
+// The three products of a pass. Each struct names the role of its product: a backend may choose its
+// arithmetic by it.
 #pragma once
 
 #include <cstdint>

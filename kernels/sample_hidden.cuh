@@ -1,8 +1,8 @@
 // Eq. (1) (7) (20) (21): h = (u <= sigma(a + b)), written in the type that the products want.
 //
-// A warp a row, four units a thread: one Philox block, whose state cuRAND sets from the draw's
-// logical index (kernels/philox.hpp), so that no state is kept and the launch shape cannot matter.
-// Reads a once per row and unit, writes h once.
+// One warp per row, four units per thread: one Philox block, whose state cuRAND sets from the
+// draw's logical index (kernels/philox.hpp), so that no state is kept and the launch shape cannot
+// matter. Reads a once per row and unit, writes h once.
 #pragma once
 
 #include <curand_kernel.h>
@@ -23,7 +23,7 @@ __device__ inline float4 draw_uniforms(const Draw& draw, std::uint32_t step, std
   return curand_uniform4(&state);
 }
 
-// Four neighbours in one access; only where every row starts on a border of four.
+// Four neighbours in one access; only if every row starts at a multiple of four.
 struct alignas(16) FourFloats {
   float v[4];
 };

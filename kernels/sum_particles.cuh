@@ -1,5 +1,5 @@
-// out[n] = sum of the rows of g that belong to example n, in ascending order. A warp a group of
-// columns of an example; g is read once.
+// out[n] = sum of the rows of g that belong to example n, in ascending order. One warp per example
+// and group of columns; g is read once.
 #pragma once
 
 #include "kernels/args.hpp"
@@ -7,8 +7,8 @@
 
 namespace sfnn {
 
-// The first entry of the ascending rows.index that is not below `row`; where all rows are there,
-// row itself.
+// The first entry of the ascending rows.index that is not below `row`; if all rows are there, row
+// itself.
 __device__ inline std::int64_t lower_bound(const RowSet& rows, std::int64_t row) {
   if (rows.all()) return row;
   std::int64_t low = 0, high = rows.count;

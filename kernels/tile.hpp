@@ -1,4 +1,4 @@
-// What ops of every kind are told: which rows they work on, and what they draw with.
+// Arguments that all kinds of ops share: which rows they work on, and what they draw with.
 //
 // Rows: a tile holds N examples with M particles each. A *shared* matrix has N rows, a per-particle
 // one N*M (row r = n*M + m); ops that take either tell them apart by their row count.
@@ -37,7 +37,7 @@ struct Draw {
 struct Clock {
   std::uint32_t step = 0;
   float learning_rate = 0;
-  std::int64_t first = 0;  // where in the epoch's order this step's batch begins
+  std::int64_t first = 0;  // position in the epoch's order at which this step's batch begins
 };
 
 }  // namespace sfnn

@@ -1,4 +1,4 @@
-// Views of memory that belongs to a backend. They own nothing and are passed by value, to a kernel
+// Views of memory that belongs to a backend. They own nothing and are passed by value, to kernels
 // too.
 #pragma once
 
@@ -27,8 +27,8 @@ struct MatrixView {
 using Matrix = MatrixView<float>;
 using ConstMatrix = MatrixView<const float>;
 
-// A 0/1 matrix, stored as its backend likes (packed bits on the CPU, a type the tensor cores like
-// on a GPU).
+// A 0/1 matrix, stored as its backend chooses (packed bits on the CPU, a tensor-core type on a
+// GPU).
 template <class T>
 struct BitsView {
   T* data = nullptr;
@@ -48,7 +48,7 @@ using ConstBits = BitsView<const std::byte>;
 struct RowSet {
   const std::int32_t* index = nullptr;  // null: all rows, in place
   std::int64_t count = 0;
-  // Null, or where in the backend's memory the count lies; `count` is then its upper bound.
+  // Null, or the address of the count in the backend's memory; `count` is then its upper bound.
   const std::int32_t* device_count = nullptr;
 
   SFNN_HD bool all() const { return index == nullptr; }

@@ -1,8 +1,8 @@
 // How the kernels share out their work, and sums over a warp or a block in a fixed order.
 //
-// Matrices are walked a warp a row: lanes take neighbouring columns, so loads coalesce, sums over
-// a row are shuffles, and the one 64-bit division (which example does row r belong to?) is made
-// once a row.
+// One warp per row of a matrix: lanes take neighbouring columns, so loads coalesce, sums over a row
+// are shuffles, and the one 64-bit division (which example does row r belong to?) is made once per
+// row.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ __device__ inline std::int64_t first_element() {
 }
 __device__ inline std::int64_t element_stride() { return std::int64_t(gridDim.x) * blockDim.x; }
 
-// Sums over the particles of an example are walked a warp a group of 32 columns.
+// Sums over the particles of an example: one warp per example and group of 32 columns.
 SFNN_HD std::int64_t column_groups(std::int64_t cols) { return (cols + kWarp - 1) / kWarp; }
 
 // Every lane gets the same result, to the last bit.
@@ -49,7 +49,7 @@ __device__ inline LogSumExp<float> warp_merge(LogSumExp<float> lse) {
   return lse;
 }
 
-// Threads that work on one example together: a warp, or a block where there are many particles.
+// Threads that work on one example together: a warp, or a block if there are many particles.
 struct WarpGroup {
   static constexpr int kSize = kWarp;
   __device__ static int rank() { return lane_of_thread(); }

@@ -11,7 +11,7 @@ packages=(libhwy-dev libhwy1 libopenblas-pthread-dev libopenblas0-pthread libgfo
   libgtest-dev libgmock-dev)
 sources=(host/backend/{blas,buffer,host_backend,worker_pool}.cpp host/backend/cpu/*.cpp
   host/backend/plain/plain_backend.cpp)
-tests=(simd_math cpu_backend)  # of tests/backend
+tests=(simd_math cpu_backend)  # in tests/backend
 
 # apt with its own lists and nothing installed, as on an ARM64 machine.
 apt_arm64() {

@@ -9,7 +9,7 @@ suite() {
   run_tests "$1" "$@"
 }
 
-# check PRESET NAME: builds and runs the tests that NAME stands for, whatever their labels.
+# check PRESET NAME: builds and runs the tests that NAME stands for, with any label.
 check() {
   local preset=$1 list=build/$1/tests/test_list.txt test_preset=$1 names targets cases
   build "$preset" "$(test_options "$preset")" --quiet build.ninja  # writes the list

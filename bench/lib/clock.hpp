@@ -12,7 +12,7 @@ inline double milliseconds(clockid_t clock) {
 }
 
 inline double wall_ms() { return milliseconds(CLOCK_MONOTONIC); }
-// Of all threads of the process: what other processes take of a shared machine does not count.
+// CPU time of all threads of the process: other processes on a shared machine do not count.
 inline double cpu_ms() { return milliseconds(CLOCK_PROCESS_CPUTIME_ID); }
 
 }  // namespace sfnn::bench

@@ -93,7 +93,7 @@ void CountingBackend::do_gather(const GatherArgs& p) {
          size * (2 + (p.binarize ? kDraw : 0) + (p.noise > 0 ? normal : 0)));
 }
 
-// Once an epoch: keys and positions are made, then sorted by eight bits a time.
+// Once per epoch: keys and positions are made, then sorted by eight bits at a time.
 void CountingBackend::do_shuffle(const ShuffleArgs& p) {
   const double count = double(p.count);
   kernel("shuffle keys", 8.0 * count, kDraw * count);

@@ -29,7 +29,7 @@ struct Launch {
   std::string name;
   double bytes = 0, operations = 0;
   Unit unit = Unit::fp32;
-  std::optional<Product> product;  // of a GEMM
+  std::optional<Product> product;  // shape of a GEMM
 };
 
 class CountingBackend final : public Backend {

@@ -137,7 +137,7 @@ void check_steps(CudaBackend& gpu, Math math) {
 
 double step_ms(CudaBackend& gpu, const NetworkSpec& spec, TrainOptions options,
                const Repetitions& repetitions) {
-  constexpr std::int64_t kStepsPerEpoch = 100;  // the epoch's shuffle is once in so many steps
+  constexpr std::int64_t kStepsPerEpoch = 100;  // one shuffle per epoch
   options.learning_rate = 0;
   options.epochs = 1000000;
   options.drop_below = 0;

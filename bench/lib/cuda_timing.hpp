@@ -13,17 +13,17 @@ struct Repetitions {
   int rounds = 15, calls = 20;  // the median over rounds of the mean of a round's calls
 };
 
-// Milliseconds of one call. Where the backend records steps, a round's calls are one graph, so that
-// the host's pace does not count.
+// Milliseconds of one call. If the backend records steps, the calls of a round are one graph, so
+// that the host's pace does not count.
 double median_ms(CudaBackend&, const Repetitions&, FunctionRef<void()> work);
 
 struct OpTime {
   double ms = 0, bytes = 0;
 };
-// Throws Error where the result is not the CPU's.
+// Throws Error if the result is not the CPU's.
 OpTime time_op(const OpCase&, CudaBackend&, Math, const Repetitions&);
 
-// Throws Error where some steps on a small network do not end at the CPU's parameters.
+// Throws Error if some steps on a small network do not end at the CPU's parameters.
 void check_steps(CudaBackend&, Math);
 
 // A training step of the network; the rate is zero, so that it stays the same step.

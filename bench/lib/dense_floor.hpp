@@ -28,7 +28,7 @@ class DenseFloor {
   float* operand(std::size_t floats);
   void add_layer(std::int64_t rows, std::int64_t in, std::int64_t out, bool first, bool backward);
 
-  // Memory such as ours: on a cache line's border, and in huge pages where there are any.
+  // Memory such as ours: aligned to cache lines, and in huge pages if there are any.
   std::unique_ptr<Backend> memory_ = make_backend({.device = "cpu", .threads = 1});
   std::vector<Buffer> storage_;
   std::vector<Product> products_;

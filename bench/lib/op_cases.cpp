@@ -366,8 +366,8 @@ std::vector<float> OpCase::result(Backend& backend) const {
   return operands.last(backend);
 }
 
-// Sums of some thousand terms in another order differ by rounding; a bit differs where u falls
-// within rounding of sigma(a).
+// Sums of some thousand terms in another order differ by rounding; a bit differs if u falls within
+// rounding of sigma(a).
 std::string OpCase::difference(Backend& actual, Backend& expected, double tolerance) const {
   const std::vector<float> a = result(actual), e = result(expected);
   const bool drawn = arrays.back().kind == Kind::bits;

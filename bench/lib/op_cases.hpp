@@ -27,7 +27,7 @@ struct Array {
 Array random_reals(std::int64_t rows, std::int64_t cols);
 Array random_bits(std::int64_t rows, std::int64_t cols);
 
-// All that an op reads, in one backend: the arrays of a case, and the clock, which starts anew
+// All that an op reads, in one backend: the arrays of a case, and the clock, which starts at zero
 // whatever the backend did before.
 class Operands {
  public:
@@ -54,8 +54,8 @@ struct OpCase {
   std::function<void(Backend&, const Operands&)> run;
   bool reads_back = false;  // waits for the device, so that no graph can hold it
 
-  std::vector<float> result(Backend&) const;  // of one run
-  // Empty where both backends leave the same, but for rounding: `tolerance` is relative to the
+  std::vector<float> result(Backend&) const;  // after one run
+  // Empty if both backends give the same result up to rounding: `tolerance` is relative to the
   // largest value. Else what differs.
   std::string difference(Backend& actual, Backend& expected, double tolerance) const;
 };

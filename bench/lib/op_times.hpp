@@ -1,4 +1,4 @@
-// The time that each op takes: where a step's time goes. Of a backend with one lane, so that the
+// The time that each op takes: where a step's time goes. For a backend with one lane, so that the
 // times of ops add up to the time of the step.
 #pragma once
 

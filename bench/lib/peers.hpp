@@ -25,10 +25,10 @@ class Peer {
   const std::string& kind() const { return kind_; }
   void load(const std::filesystem::path& folder);
   double check();                            // the largest relative error
-  double best_ms(int steps, bool cpu_time);  // of the fastest step
+  double best_ms(int steps, bool cpu_time);  // time of the fastest step
 
  private:
-  std::string ask(const std::string& question);  // throws Error where the process has ended
+  std::string ask(const std::string& question);  // throws Error if the process has ended
 
   std::string kind_;
   pid_t process_ = 0;

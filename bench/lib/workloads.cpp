@@ -24,7 +24,7 @@ bool have(const char* set) {
   }
 }
 
-// The real data set, or the built-in one where its files are absent.
+// The real data set, or the built-in one if its files are missing.
 DataOptions real_or(const char* set, Task task, Task stand_in_task, Workload& workload) {
   DataOptions options;
   const bool real = have(set);
@@ -65,7 +65,7 @@ Workload describe(int number) {
     case 4:
       data = real_or("faces/att", Task::faces, Task::denoise, w);
       w.spec.hidden = layers(200, 2);
-      w.options.epochs = 100;  // of 3 steps
+      w.options.epochs = 100;  // 3 steps each
       w.options.learning_rate = 0.003;
       break;
     case 5:

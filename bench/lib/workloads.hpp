@@ -16,10 +16,10 @@ struct Workload {
   bool evaluation = false;  // C_hat_100 of `evaluated` test examples instead of a training step
   std::int64_t evaluated = 1000;  // at most
   bool stand_in = false;          // the built-in set, because the real files are absent
-  std::string data_note;          // which data, and a stand-in where the real ones are absent
+  std::string data_note;          // which data, or their stand-in if the real ones are missing
   DataSet data;
   NetworkSpec spec;
-  TrainOptions options;       // of the step that is timed
+  TrainOptions options;       // for the step that is timed
   std::vector<float> params;  // trained
 };
 

@@ -18,7 +18,7 @@ def number(figure, value):
 
 
 def margin(values):
-    """Two standard deviations, where there are several."""
+    """Two standard deviations, if there are several."""
     return 2 * statistics.stdev(values) if len(values) > 1 else 0.0
 
 
@@ -168,7 +168,7 @@ def shell(lines):
 
 
 def theorem1(q):
-    """The toy of the theorem: P(y = 1) = q whatever x, P(y|h) = 0.9 where y = h, and P(h = 1) = p is free."""
+    """The toy of the theorem: P(y = 1) = q whatever x, P(y|h) = 0.9 if y = h, and P(h = 1) = p is free."""
     counts, ps = (1, 2, 5, 20, 100), (0.0, 0.25, 0.5, 0.75, 1.0)
     columns = [[criterion(p, q, M) for p in ps] for M in counts] + [[limit(p, q) for p in ps]]
 
@@ -251,6 +251,6 @@ def replace(path, content):
 
 
 def picture(match):
-    """{{file: what it shows}}, where it has been drawn."""
+    """{{file: what it shows}}, if it has been drawn."""
     name, alt = match.groups()
     return f"![{alt}](reproduction/{name})" if (DOCUMENT.parent / "reproduction" / name).exists() else f"*{alt}: {NOT_YET}*"

@@ -18,15 +18,15 @@ class Table:
     key: str  # table1
     title: str
     config: str  # a file in configs/
-    figures: dict  # of a run: the name in metrics.jsonl to what people call it
+    figures: dict  # of a run: from the name in metrics.jsonl to the name in the document
     chosen_by: str  # the figure of the validation examples that chooses the rate: lower is better
     valid: int  # examples set aside while the rate is chosen
     epochs: int
-    short_epochs: int  # of the first round of the search, and of a quick run
+    short_epochs: int  # in the first round of the search, and in a quick run
     seeds: int = 3  # runs of each row that does not say otherwise
     other_data: str = ""  # what the paper had in place of our data
-    on_request: bool = False  # run only where it is asked for by name: not everyone has the data
-    claims: tuple = ()  # of the paper: says, and the rows that are better and worse
+    on_request: bool = False  # run only if asked for by name: not everyone has the data
+    claims: tuple = ()  # of the paper: a sentence, and the rows that are better and worse
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Experiment:
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """One training run: with validation examples where it is part of a search, else with the test at its end."""
+    """One training run: with validation examples if it is part of a search, else with the test at its end."""
 
     experiment: Experiment
     rate: float
@@ -94,7 +94,7 @@ class Job:
         return settings
 
     def arguments(self):
-        """What sfnn train is given, but for where to run and what to call it."""
+        """The arguments of sfnn train, except for its directory and its name."""
         text = {key: str(value).lower() if isinstance(value, bool) else value for key, value in self.settings.items()}
         return " ".join([f"--config {CONFIGS.relative_to(ROOT)}/{self.experiment.table.config}",
                          *(f"--set {key}={value}" for key, value in text.items())])
@@ -144,7 +144,7 @@ class Search:
         self.known = known  # (rate, epochs) to the figure; inf: the run did not train
 
     def outcome(self):
-        """(rate, jobs): the rate chosen, or None and what must be run to know more; neither where no rate trains."""
+        """(rate, jobs): the rate chosen, or None and what must be run to know more; neither if no rate trains."""
         best = self.rates.index(self.experiment.start)
         for epochs in (self.experiment.table.short_epochs, self.experiment.epochs):
             best, missing = self._climb(best, epochs)

@@ -31,7 +31,7 @@ class Made:
 
     path: pathlib.Path
     row: str
-    arguments: str  # of sfnn: {run} is the run's directory
+    arguments: str  # for sfnn: {run} is the run's directory
 
     def experiment(self, experiments):
         return next(e for e in experiments if e.id == self.row)
@@ -99,7 +99,7 @@ def save(figure, name):
 
 
 def curve(row):
-    """[(M, test NLL)] as measured; empty where it has not been."""
+    """[(M, test NLL)] as measured; empty if it has not been."""
     path = MEASURED / f"curve-{row}.csv"
     if not path.exists():
         return []

@@ -20,7 +20,7 @@ from results import Results, read_lines
 
 EPILOG = """
 First the learning rates, by runs with validation examples, then a run of each row and seed: hours in all, minutes with
---quick. Stop it as you like: the same command goes on where it was.
+--quick. Stop it at any time: the same command continues where it stopped.
 
   ./run paper                          all of it, and docs/reproduction.md
   ./run paper --quick                  all rows in a tenth of the epochs, at the rates where searches begin
@@ -225,7 +225,7 @@ def stop(number, _):
     """The first signal ends the work; those after it find it being saved, which nothing may cut short."""
     for each in STOPS:
         signal.signal(each, signal.SIG_IGN)
-    say("paper: stopped; the same command goes on")
+    say("paper: stopped; run the same command again to continue")
     sys.exit(128 + number)
 
 
@@ -259,15 +259,15 @@ def parse(arguments):
     parser = argparse.ArgumentParser(prog="./run paper", description=__doc__, epilog=EPILOG,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a tenth of the epochs, one seed, no search")
-    parser.add_argument("--seeds", type=int, metavar="N", help="runs of each row (as many as experiments.toml says)")
+    parser.add_argument("--seeds", type=int, metavar="N", help="runs per row (default: as in experiments.toml)")
     parser.add_argument("--only", action="append", default=[], metavar="ROW", help="such as table1/g3-m20, or table1")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), metavar="N",
                         help="runs at a time (one a core)")
     parser.add_argument("--experiments", type=pathlib.Path, default=HERE / "experiments.toml", metavar="FILE",
                         help="another list of experiments")
     parser.add_argument("--results", type=pathlib.Path, default=HERE, metavar="FOLDER",
-                        help="where results are kept, if not bench/paper: tables are printed, no document is written")
-    parser.add_argument("--document", action="store_true", help="run nothing: write the document and figures anew")
+                        help="folder for results instead of bench/paper: tables are printed, no document is written")
+    parser.add_argument("--document", action="store_true", help="run nothing: only write the document and figures again")
     parser.add_argument("--sfnn", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
     parser.add_argument("--runs", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
@@ -295,7 +295,7 @@ def print_tables(experiments, picked, results):
 
 def main(arguments):
     options = parse(arguments)
-    if "SFNN_DATA" in os.environ:  # which is relative to where we are, and runs are started elsewhere
+    if "SFNN_DATA" in os.environ:  # it may be relative to this folder, and runs are started elsewhere
         os.environ["SFNN_DATA"] = os.path.abspath(os.environ["SFNN_DATA"])
     try:
         rates, experiments = load(options.experiments)

@@ -28,7 +28,7 @@ class Step:
             self.velocity = [torch.zeros_like(value) for value in self.W + self.b]
 
     def forward(self, x, y, given=None):
-        """log_w [N, M]; leaves E[y | o] in self.mean where a gradient needs it."""
+        """log_w [N, M]; leaves E[y | o] in self.mean if a gradient needs it."""
         z = x
         for layer, (p, h, u) in enumerate(zip(self.p, self.h, self.u)):
             torch.addmm(self.b[layer], z, self.W[layer], out=p).sigmoid_()

@@ -19,20 +19,22 @@ void add_machine_options(CLI::App& app, MachineOptions& machine) {
          "Folder with the data sets (else SFNN_DATA, ~/.cache/sfnn, /usr/share/datasets, .)")
       ->check(existing_path());
   app.add_option("--device", machine.backend.device,
-                 "Where to compute: auto, or a name that sfnn devices lists")
+                 "Device to compute on: auto, or a name that sfnn devices lists")
       ->capture_default_str();
-  app.add_option("--threads", machine.backend.threads, "Threads on the CPU; 0: one a core")
+  app.add_option("--threads", machine.backend.threads, "Threads on the CPU; 0: one per core")
       ->envname("SFNN_THREADS")
       ->check(from_to(0, 1024))
       ->capture_default_str();
-  app.add_option("--math", machine.backend.math, "Products on a GPU: fp32, tf32 or bf16x3")
+  app.add_option("--math", machine.backend.math,
+                 "Arithmetic of matrix products on a GPU: fp32, tf32 or bf16x3")
       ->check(CLI::IsMember({"fp32", "tf32", "bf16x3"}))
       ->capture_default_str();
   app.add_flag_callback(
       "--eager", [&machine] { machine.backend.graph = false; },
-      "On a GPU: launch by launch instead of as a graph, for profilers");
-  app.add_flag("--plain", machine.backend.plain,
-               "The plain CPU path: slower, the oracle of the others");
+      "On a GPU: launch kernels one by one instead of as a graph, for profilers");
+  app.add_flag(
+      "--plain", machine.backend.plain,
+      "Use the simple reference implementation (CPU, slow), against which the fast one is tested");
 }
 
 void add_settings(CLI::App& app, std::vector<std::string>& settings) {
@@ -46,8 +48,9 @@ void add_run(CLI::App& app, std::string& run, bool& best) {
   app.add_option("run", run, "A run directory or a checkpoint file")
       ->required()
       ->check(existing_path());
-  app.add_flag("--best", best,
-               "The checkpoint of lowest validation NLL, not the newest; needs data.valid");
+  app.add_flag(
+      "--best", best,
+      "Use the checkpoint with the lowest validation NLL, not the newest; needs data.valid");
 }
 
 CLI::Validator from_to(std::int64_t low, std::int64_t high) {
@@ -63,7 +66,7 @@ CLI::Validator not_empty() {
 CLI::Validator existing_path() {
   return CLI::Validator(
       [](const std::string& path) {
-        std::error_code other;  // is for who opens it to tell
+        std::error_code other;  // other errors are reported when the file is opened
         return std::filesystem::status(path, other).type() == std::filesystem::file_type::not_found
                    ? fmt::format("{}: there is no such file or folder", path)
                    : std::string();
@@ -88,7 +91,7 @@ void require_output(const std::string& option, const std::string& path,
   for (const fs::path& own : {run.metrics(), run.sessions(), run.search()}) {
     if (file.filename() == own.filename())
       throw ConfigError(
-          fmt::format("{} {} is a file of a run's own: choose another", option, path));
+          fmt::format("{} {} has the name of a run's own file: choose another", option, path));
   }
 }
 

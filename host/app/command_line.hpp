@@ -1,4 +1,4 @@
-// Flags that several commands share, so that they read alike in all of them.
+// Flags that several commands share, so that they are the same in all of them.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,17 +13,17 @@ namespace sfnn {
 void add_machine_options(CLI::App&, MachineOptions&);
 void add_settings(CLI::App&, std::vector<std::string>& settings);
 void add_run(CLI::App&, std::string& run, bool& best);
-CLI::Validator from_to(std::int64_t low, std::int64_t high);  // one that leaves the help alone
-CLI::Validator not_empty();      // a variable that a script forgot to set is not a wish
-CLI::Validator existing_path();  // else exit code 2: what is missing was named on the command line
-// Throws ConfigError, before anything is computed, where a file that is to be written has another
-// ending, which may be a run's own file, or is nothing that can be written. Pipes need no ending.
+CLI::Validator from_to(std::int64_t low, std::int64_t high);  // adds nothing to the help
+CLI::Validator not_empty();      // rejects "": usually an unset shell variable
+CLI::Validator existing_path();  // if missing: exit code 2, as it was named on the command line
+// Throws ConfigError, before anything is computed, if an output path has the wrong extension, a
+// missing folder, or a name that a run uses itself. Pipes need no extension.
 void require_output(const std::string& option, const std::string& path,
                     std::initializer_list<const char*> endings);
 std::string exit_codes();
-std::string examples(const std::string& lines);  // the foot of a --help, with the exit codes
+std::string examples(const std::string& lines);  // the end of a --help text, with the exit codes
 
 void print_network(const NetworkSpec&);  // with its tensors
-void warn(const std::string& line);      // on stderr; where that fails, nothing happens
+void warn(const std::string& line);      // on stderr; a failure to print is ignored
 
 }  // namespace sfnn

@@ -9,7 +9,7 @@ namespace sfnn {
 
 enum ExitCode { kDone = 0, kFailed = 1, kUsage = 2, kStopped = 3 };
 
-// Each adds its command with its flags; when it is called, `code` becomes its exit code.
+// Each adds one command with its flags; when the command runs, it sets `code` to its exit code.
 void add_completion_command(CLI::App&, int& code);
 void add_data_command(CLI::App&, int& code);
 void add_demo_command(CLI::App&, int& code);

@@ -1,5 +1,5 @@
-// Completion scripts, made from the very tables that the command line is read by: what can be
-// completed is what can be typed.
+// Completion scripts, made from the same tables that the command line is parsed by: what can be
+// typed can be completed.
 #include <fmt/format.h>
 
 #include <memory>
@@ -71,8 +71,9 @@ std::string keys() {
 
 // --- bash --------------------------------------------------------------------------------------
 
-// bash takes a word apart at '=' (unless told not to), so words are taken from the line itself, and
-// what stands before the last '=' comes off the answers. --flag=value is completed as --flag value.
+// bash splits a word at '=' (unless told not to), so words are taken from the line itself, and
+// everything before the last '=' is removed from the answers. --flag=value is completed as --flag
+// value.
 constexpr std::string_view kBash = R"(# bash completion of sfnn: source <(sfnn completion bash)
 _sfnn_settings() {{
   candidates="{keys}"
@@ -214,7 +215,9 @@ std::string zsh_script(const std::vector<Command>& commands) {
 void add_completion_command(CLI::App& app, int& code) {
   const auto shell = std::make_shared<std::string>();
   auto* sub = app.add_subcommand("completion", "Print a completion script for a shell");
-  sub->add_option("shell", *shell, "Which one")->required()->check(CLI::IsMember({"bash", "zsh"}));
+  sub->add_option("shell", *shell, "bash or zsh")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh"}));
   sub->footer(examples("  source <(sfnn completion bash)\n  sfnn completion zsh > ~/.zfunc/_sfnn"));
   sub->callback([&app, shell, &code] {
     const auto commands = commands_of(app);

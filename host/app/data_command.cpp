@@ -20,7 +20,7 @@ struct DataCommand {
 const PublicData& named(const std::string& set) {
   for (const PublicData& data : public_data())
     if (data.set == set) return data;
-  throw ConfigError("no public data set is called " + set);
+  throw ConfigError("there is no public data set called " + set);
 }
 
 int run_data(const DataCommand& command) {
@@ -41,7 +41,7 @@ int run_data(const DataCommand& command) {
                                  .show = show,
                                  .stop = stop_requested});
   if (end == Fetched::stopped) {
-    progress.say("stopped; the same command goes on from here");
+    progress.say("stopped; run the same command again to continue");
     return kStopped;
   }
   progress.say(fmt::format("{} is in {}", command.set, (to / command.set).string()));
@@ -52,17 +52,20 @@ int run_data(const DataCommand& command) {
 
 void add_data_command(CLI::App& app, int& code) {
   const auto command = std::make_shared<DataCommand>();
-  auto* sub = app.add_subcommand("data", "Fetch a public data set and check that it is whole");
+  auto* sub =
+      app.add_subcommand("data", "Download a public data set and check that it is complete");
   std::vector<std::string> sets;
   for (const PublicData& data : public_data()) sets.push_back(data.set);
-  sub->add_option("set", command->set, "Which one")->required()->check(CLI::IsMember(sets));
+  sub->add_option("set", command->set, "Name of the data set")
+      ->required()
+      ->check(CLI::IsMember(sets));
   sub->add_option("--from", command->from,
-                  "A folder or a URL that has the files, plain or .gz, in place of the mirrors")
+                  "Folder or URL that has the files, plain or .gz, instead of the mirrors")
       ->check(not_empty());
   sub->add_option("--to", command->to,
-                  "Where its folder goes (else ~/.cache/sfnn, where train looks)")
+                  "Parent folder of the data set (else ~/.cache/sfnn, where train looks)")
       ->check(not_empty());
-  sub->footer("A transfer that was interrupted goes on where it broke off.\n\n" +
+  sub->footer("An interrupted download continues where it stopped.\n\n" +
               examples("  sfnn data mnist\n  sfnn data fashion-mnist --to ~/data\n"
                        "  sfnn data mnist --from /media/usb/mnist"));
   sub->callback([command, &code] { code = run_data(*command); });

@@ -37,26 +37,28 @@ int run_demo(const DemoCommand& command) {
   const DataSet data = data_of(config, command.machine);
   const GlyphBounds bounds = glyph_bounds(data.test);
   TerminalProgress progress(TerminalProgress::suitable_mode(command.quiet));
-  Run made_anew(command.out);
-  made_anew.directory().clear(config);  // an earlier demo's files, nothing else
+  Run fresh(command.out);
+  fresh.directory().clear(config);  // an earlier demo's files, nothing else
   TrainingRun run(*backend, config, {.machine = command.machine, .stop = stop_requested}, data,
-                  std::move(made_anew), progress);
+                  std::move(fresh), progress);
   run.start();
   progress.say(
       fmt::format("{} on {}, {}", to_string(run.network()), data.name, backend->describe()));
   progress.say(fmt::format(
-      "a glyph's upper half leaves several lower halves open; best possible NLL {:.2f}, "
+      "an upper half of a glyph has several possible lower halves; best possible NLL {:.2f}, "
       "without hidden randomness {:.2f}",
       bounds.optimum_nll, bounds.factorial_nll));
   catch_stop_signals();
   if (run.train() == TrainingRun::End::stopped) {
-    progress.say(fmt::format("stopped; go on with sfnn train --resume --out {}",
+    progress.say(fmt::format("stopped; continue with: sfnn train --resume --out {}",
                              run.directory().path().string()));
     return kStopped;
   }
-  fmt::print("demo: test NLL {:.2f}, optimum {:.2f}, best factorial {:.2f}, samples {}\n",
-             run.test()->nll, bounds.optimum_nll, bounds.factorial_nll,
-             run.directory().samples().string());
+  fmt::print(
+      "demo: test NLL {:.2f} (best possible {:.2f}; best without hidden randomness {:.2f}), "
+      "samples {}\n",
+      run.test()->nll, bounds.optimum_nll, bounds.factorial_nll,
+      run.directory().samples().string());
   return kDone;
 }
 
@@ -67,7 +69,7 @@ void add_demo_command(CLI::App& app, int& code) {
   CLI::App* sub = app.add_subcommand(
       "demo", "Train on the built-in glyphs for half a minute and draw completions");
   add_machine_options(*sub, command->machine);
-  sub->add_option("--out", command->out, "Run directory, made anew")
+  sub->add_option("--out", command->out, "Run directory; files of an earlier demo are replaced")
       ->check(not_empty())
       ->capture_default_str();
   sub->add_flag("--quiet", command->quiet, "Print the last line only");

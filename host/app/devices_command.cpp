@@ -18,7 +18,7 @@ int run_devices() {
 }  // namespace
 
 void add_devices_command(CLI::App& app, int& code) {
-  CLI::App* sub = app.add_subcommand("devices", "List what --device can be set to here");
+  CLI::App* sub = app.add_subcommand("devices", "List the values of --device on this machine");
   sub->footer(examples("  sfnn devices"));
   sub->callback([&code] { code = run_devices(); });
 }

@@ -52,15 +52,15 @@ struct TrainingPath {
       x_mean = checkpoint.x_mean;
     } else if (const auto changed = differences(config, checkpoint.config); !changed.empty()) {
       throw ConfigError(
-          fmt::format("{} is of another run than the checkpoints before it ({}): "
-                      "study them apart",
+          fmt::format("{} belongs to another run than the checkpoints before it ({}): "
+                      "study them separately",
                       file.string(), fmt::join(changed, "; ")));
     }
     weights.push_back(
         {checkpoint.state.step, checkpoint.state.epoch, std::move(checkpoint.state.P().params)});
   }
 
-  // A run's path begins with the weights that were drawn.
+  // A run's path begins with its initial weights.
   void add_run(const fs::path& directory) {
     const std::vector<fs::path> files = RunDirectory(directory).steps();
     if (files.empty()) throw DataError(fmt::format("{} has no checkpoints", directory.string()));
@@ -103,8 +103,8 @@ std::vector<double> sweep_values(const std::string& text) {
   return values;
 }
 
-// Measures every point of the path, shows each and writes the file anew: what is done survives. A
-// pipe gets all at the end.
+// Measures every point of the path, shows it and writes the whole file again, so that finished
+// points survive. A pipe gets everything at the end.
 template <class Measure>
 void follow(const EstimatorsCommand& command, const TrainingPath& path, StudyOptions options,
             Measure measure) {
@@ -159,7 +159,7 @@ int run_estimators(const EstimatorsCommand& command) {
                        .reference_particles = command.reference};
   options.train.particles = command.particles.value_or(options.train.particles);
   options.train.batch = command.batch.value_or(std::min(options.train.batch, data.train.count));
-  options.train.tiling = {0, 0};  // the run's own was chosen for its own batch and M
+  options.train.tiling = {0, 0};  // the run's own was chosen for another batch and M
   fmt::print("{} on {}, {}: M = {}, {} examples, {} draws\n\n", to_string(spec), data.name,
              backend->describe(), options.train.particles, options.train.batch, options.draws);
   std::fflush(stdout);
@@ -185,16 +185,16 @@ void add_estimators_command(CLI::App& app, int& code) {
   add_settings(*sub, command->settings);
   sub->add_option(
          "path", command->path,
-         "A run directory (its drawn weights and every checkpoint that train.keep has kept) "
+         "Run directory (its initial weights and every checkpoint that train.keep has kept) "
          "or checkpoints")
       ->required()
       ->check(existing_path())
       ->type_name("RUN|CHECKPOINT");
   const CLI::Validator some = from_to(1, std::numeric_limits<std::int32_t>::max());
   sub->add_option("--particles", command->particles, "M (else as in training)")->check(some);
-  sub->add_option("--batch", command->batch, "Examples of the mini-batch (else as in training)")
+  sub->add_option("--batch", command->batch, "Examples per mini-batch (else as in training)")
       ->check(some);
-  sub->add_option("--draws", command->draws, "Gradients drawn for each estimator, 10 or more")
+  sub->add_option("--draws", command->draws, "Gradients drawn per estimator, 10 or more")
       ->check(some)
       ->capture_default_str();
   sub->add_option("--reference", command->reference,
@@ -204,10 +204,9 @@ void add_estimators_command(CLI::App& app, int& code) {
                   "Instead: the norm of G5's draws for the first layer, for these values of c M")
       ->type_name("LOW:HIGH:STEP")
       ->check(not_empty());
-  sub->add_option("--out", command->out,
-                  "Write the figures to this JSONL file, a JSON object a line")
+  sub->add_option("--out", command->out, "JSONL file for the figures, one JSON object per line")
       ->check(not_empty());
-  sub->add_option("--plot", command->plot, "Write charts to this SVG file")->check(not_empty());
+  sub->add_option("--plot", command->plot, "SVG file for charts")->check(not_empty());
   sub->footer(
       examples("  sfnn estimators runs/first --plot estimators.svg\n"
                "  sfnn estimators runs/first --particles 100 --reference 10000 --out e.jsonl\n"

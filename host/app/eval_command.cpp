@@ -43,7 +43,7 @@ int run_eval(const EvalCommand& command) {
     std::string csv = "M,C_hat\n";
     for (std::size_t k = 0; k < result.curve.size(); ++k)
       csv += fmt::format("{},{:.9g}\n", k + 1, result.curve[k]);
-    std::fflush(stdout);  // where the curve may go as well
+    std::fflush(stdout);  // the curve may go there as well
     write_output(command.curve_file, csv);
   }
   return kDone;
@@ -57,7 +57,7 @@ void add_eval_command(CLI::App& app, int& code) {
   add_machine_options(*sub, command->machine);
   add_settings(*sub, command->settings);
   add_run(*sub, command->run, command->best);
-  sub->add_option("--curve", command->curve_file, "Write C_hat_1 .. C_hat_M to this CSV file")
+  sub->add_option("--curve", command->curve_file, "CSV file for C_hat_1 .. C_hat_M")
       ->check(not_empty());
   sub->footer(
       examples("  sfnn eval runs/first\n  sfnn eval runs/first --set eval.particles=1000 --curve "

@@ -35,8 +35,8 @@ bool is_url(const std::string& place) {
 
 // --- checking ----------------------------------------------------------------------------------
 
-// What is wrong with the unpacked bytes, in a sentence that calls the file `name`; nothing: they
-// are the right ones. No more than `file.bytes` is ever unpacked.
+// What is wrong with the unpacked bytes, in a sentence that calls the file `name`; none: they are
+// right. Never unpacks more than `file.bytes`.
 std::optional<std::string> fault_of(const fs::path& path, const PublicFile& file,
                                     const std::string& name) {
   std::ifstream in(path, std::ios::binary);
@@ -69,7 +69,7 @@ std::optional<std::string> fault_of(const fs::path& path, const PublicFile& file
 
 // --- writing -----------------------------------------------------------------------------------
 
-// NAME.part: grows, can be started over, and becomes NAME.
+// NAME.part: grows, can be restarted, and becomes NAME.
 class PartFile {
  public:
   explicit PartFile(fs::path final_path)
@@ -82,7 +82,7 @@ class PartFile {
   }
 
   const fs::path& path() const { return path_; }
-  std::string name() const { return final_.filename().string(); }  // once it is whole
+  std::string name() const { return final_.filename().string(); }  // its final name
   std::int64_t size() const { return std::int64_t(fs::file_size(path_)); }
   void clear() {
     if (::ftruncate(file_.get(), 0) != 0) fail("be written");
@@ -121,7 +121,7 @@ class Download {
     if (!curl_) throw std::bad_alloc();
   }
 
-  // Goes on where the part ends, if the server can; else from the start.
+  // Continues at the end of the part, if the server can; else starts again.
   Transfer get(const std::string& url);
   const std::string& problem() const { return problem_; }
 
@@ -148,7 +148,7 @@ class Download {
   const FetchOptions& options_;
   std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> curl_;
   bool started_ = false;
-  std::exception_ptr failure_;  // of a callback, which C code stands around
+  std::exception_ptr failure_;  // thrown in a callback, which is called by C code
   std::string problem_;
 };
 
@@ -194,7 +194,8 @@ Transfer Download::get(const std::string& url) {
   if (failure_) std::rethrow_exception(failure_);
   if (code == CURLE_OK) return Transfer::whole;
   if (code == CURLE_ABORTED_BY_CALLBACK) return Transfer::stopped;
-  constexpr long kRangeRefused = 416;  // nothing is left to send: the part is whole, or not ours
+  constexpr long kRangeRefused =
+      416;  // nothing left to send: the part is complete, or of another file
   if (status() == kRangeRefused) return Transfer::whole;
   problem_ = fmt::format("{}: {}", url, curl_easy_strerror(code));
   if (status() >= 400) problem_ = fmt::format("{}: the server answers {}", url, status());
@@ -203,14 +204,14 @@ Transfer Download::get(const std::string& url) {
 
 // --- files -------------------------------------------------------------------------------------
 
-// A place that may have a file, and the name it has there.
+// A place that may have a file, and the file's name there.
 struct Source {
   std::string folder, name;
 
   std::string url() const { return folder + "/" + name; }
 };
 
-// Mirrors have packed files. A URL that the user names is looked at as a folder would be.
+// Mirrors have packed files. A URL given by the user is treated like a folder.
 std::vector<Source> sources_of(const PublicData& data, const PublicFile& file, std::string from) {
   while (from.ends_with('/')) from.pop_back();  // a//b is not a/b to an object store
   std::vector<Source> sources;
@@ -224,11 +225,11 @@ std::vector<Source> sources_of(const PublicData& data, const PublicFile& file, s
 
 struct Attempt {
   Transfer end;
-  std::string problem;  // unless it is whole
+  std::string problem;  // empty: the file is whole
 };
 
-// Goes on for as long as each try brings the file further; one try more from the start where what
-// was there before turns out not to belong to it.
+// Repeats as long as each try makes progress; one more try from the start if the bytes that were
+// there before turn out to be wrong.
 Attempt download_file(const Source& source, const PublicFile& file, PartFile& part,
                       const FetchOptions& options) {
   Download download(part, options);
@@ -241,8 +242,8 @@ Attempt download_file(const Source& source, const PublicFile& file, PartFile& pa
     if (attempt.end == Transfer::broken) continue;
     const auto fault = fault_of(part.path(), file, source.url());
     if (!fault) {
-      options.say(fmt::format("{}: {} bytes from {}, sha256 as it should be", source.name,
-                              part.size(), source.folder));
+      options.say(fmt::format("{}: {} bytes from {}, sha256 correct", source.name, part.size(),
+                              source.folder));
       break;
     }
     attempt = {Transfer::broken, *fault};
@@ -254,8 +255,8 @@ Attempt download_file(const Source& source, const PublicFile& file, PartFile& pa
   return attempt;
 }
 
-// Mirrors stand in for each other; where the user says which place it is to be, a file that is
-// there and is not right ends the search. What is absent everywhere is named by the first place.
+// Mirrors replace each other; if the user names the place, a wrong file there ends the search. A
+// file that is missing everywhere is reported for the first place.
 Fetched fetch_from_sources(const PublicFile& file, const std::vector<Source>& sources,
                            const fs::path& folder, const FetchOptions& options) {
   Attempt last{Transfer::absent, ""};
@@ -273,9 +274,10 @@ Fetched fetch_from_sources(const PublicFile& file, const std::vector<Source>& so
     if (part.size() == 0) part.remove();
     if (attempt.end == Transfer::broken && !options.from.empty()) break;
   }
-  throw DataError(kept == 0 ? last.problem
-                            : fmt::format("{}; {} bytes are kept: the same command goes on there",
-                                          last.problem, kept));
+  throw DataError(kept == 0
+                      ? last.problem
+                      : fmt::format("{}; {} bytes are kept: run the same command again to continue",
+                                    last.problem, kept));
 }
 
 void copy_from_folder(const fs::path& source, const PublicFile& file, PartFile& part,
@@ -291,11 +293,11 @@ void copy_from_folder(const fs::path& source, const PublicFile& file, PartFile& 
     part.remove();  // a copy is quickly made again
     throw;
   }
-  options.say(fmt::format("{}: {} bytes from {}, sha256 as it should be",
-                          source.filename().string(), part.size(), source.parent_path().string()));
+  options.say(fmt::format("{}: {} bytes from {}, sha256 correct", source.filename().string(),
+                          part.size(), source.parent_path().string()));
 }
 
-// Plain or packed, in the folder itself or in its folder of the set's name.
+// Plain or packed, in the folder itself or in its subfolder with the set's name.
 fs::path find_source(const std::string& from, const std::string& set, const std::string& name) {
   if (!fs::is_directory(from))
     throw ConfigError(fmt::format("--from {}: {}", from,
@@ -343,7 +345,7 @@ Fetched fetch_file(const PublicData& data, const PublicFile& file, const FetchOp
   return Fetched::all;
 }
 
-// An empty folder of the set's name is not left behind, nor those above it that were made for it.
+// Removes the set's folder if it is empty, and the folders above that were made for it.
 class RemovedIfEmpty {
  public:
   explicit RemovedIfEmpty(const fs::path& folder) : folder_(folder), topmost_(folder) {  // not made

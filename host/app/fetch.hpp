@@ -1,8 +1,8 @@
-// The files of a public data set, fetched to where the search path finds them.
+// Downloads the files of a public data set to a folder on the search path.
 //
 // A file arrives under NAME.part and gets its name only when the sha256 of what it unpacks to is
-// right, so that whatever has its final name is whole. A .part that is left behind, by a signal or
-// a lost connection, is where the next call goes on.
+// right, so that whatever has its final name is whole. The next call continues a .part that a
+// signal or a lost connection left behind.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +15,27 @@ namespace sfnn {
 
 struct PublicFile {
   std::string name;     // unpacked; mirrors have it as NAME.gz
-  std::uint64_t bytes;  // unpacked, as is
-  std::string sha256;   // this one: mirrors compress differently
+  std::uint64_t bytes;  // size of the unpacked file
+  std::string sha256;   // of the unpacked file: mirrors compress differently
 };
 
 struct PublicData {
-  std::string set;                   // its name, and its folder's
+  std::string set;                   // name of the set and of its folder
   std::vector<std::string> mirrors;  // URLs of folders, tried in this order
   std::vector<PublicFile> files;
 };
 
-// Those that `sfnn data` knows.
+// The sets that `sfnn data` knows.
 const std::vector<PublicData>& public_data();
 
 struct FetchOptions {
-  std::string from;                             // a folder or a URL in place of the mirrors
-  std::filesystem::path to;                     // files go to its folder of the set's name
-  std::function<void(const std::string&)> say;  // a line on each file
-  // Called often while a file arrives, with the bytes that are there and those that will be.
+  std::string from;                             // a folder or a URL instead of the mirrors
+  std::filesystem::path to;                     // files go to its subfolder with the set's name
+  std::function<void(const std::string&)> say;  // one line per file
+  // Called often while a file arrives, with the bytes so far and in total.
   std::function<void(const std::string& name, std::int64_t bytes, std::int64_t all)> show =
       [](const std::string&, std::int64_t, std::int64_t) {};
-  std::function<bool()> stop = [] { return false; };  // asked now and then
+  std::function<bool()> stop = [] { return false; };  // checked regularly
 };
 
 enum class Fetched { all, stopped };

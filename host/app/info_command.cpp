@@ -28,7 +28,7 @@ void print_state(const Checkpoint& checkpoint) {
   const Config& config = checkpoint.config;
   fmt::print("checkpoint   step {}, epoch {} of {}, {} of training\n", state.step, state.epoch,
              config.train.epochs, duration(state.seconds));
-  fmt::print("seeds        {} of weights and draws, {} of the data\n", config.train.seed,
+  fmt::print("seeds        {} for weights and draws, {} for the data\n", config.train.seed,
              config.train.data_seed);
   fmt::print("tiles        {} examples, summed in {} parts\n", checkpoint.tiling.tile,
              checkpoint.tiling.parts);
@@ -50,8 +50,8 @@ constexpr HistoryColumn kHistory[] = {{&EpochRecord::train_c_hat, "C_hat", 3},
                                       {&EpochRecord::effective_particles, "eff. particles", 2},
                                       {&EpochRecord::seconds, "seconds", 1}};
 
-// A row an epoch; of a long run some, evenly apart, and the last. The file may have been edited by
-// anybody: what is not a number is shown as nothing.
+// One row per epoch; for a long run some of them, evenly spaced, and the last. The file may have
+// been edited by anybody: what is not a number is left empty.
 void print_epochs(const std::vector<EpochRecord>& epochs) {
   constexpr std::size_t kMostRows = 16;
   const auto cell = [](const EpochRecord& epoch, const HistoryColumn& column) -> std::string {
@@ -75,13 +75,13 @@ void print_epochs(const std::vector<EpochRecord>& epochs) {
   }
 }
 
-// The run that a directory is, or that a checkpoint lies in.
+// The run directory itself, or the one that a checkpoint lies in.
 std::optional<RunDirectory> run_of(const fs::path& path) {
   RunDirectory run(fs::is_directory(path) ? path : fs::absolute(path).parent_path().parent_path());
   return run.holds_run() ? std::optional(run) : std::nullopt;
 }
 
-// Up to the checkpoint's epoch.
+// Records up to the checkpoint's epoch.
 void print_history(const RunDirectory& run, const TrainState& state) {
   std::vector<EpochRecord> epochs = read_epochs(run.metrics(), warn);
   std::erase_if(epochs, [&](const EpochRecord& epoch) {

@@ -51,7 +51,7 @@ int run_command_line(int argc, char** argv) {
   return code;
 }
 
-// What was printed may still be on its way to a disk that is full.
+// Printed text may still be buffered, and the disk may be full.
 void require_printed() {
   errno = 0;
   if (std::cout.flush() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
@@ -60,8 +60,8 @@ void require_printed() {
                                        std::generic_category().message(errno)));
 }
 
-// A file of the run's own would get the number of an output that the caller closed, and with it
-// what is printed.
+// If the caller closed fd 0, 1 or 2, the next open() would reuse it and printed text would land in
+// that file: fill them with /dev/null.
 bool occupy_closed_outputs() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (::fcntl(fd, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) != fd) return false;
@@ -69,7 +69,7 @@ bool occupy_closed_outputs() {
   return true;
 }
 
-// fmt::print would throw where stderr cannot be written, and nobody is left to catch it.
+// fmt::print would throw if stderr cannot be written, and nothing is left to catch it.
 int failed(int code, const std::string& message) {
   std::fprintf(stderr, "sfnn: %s\n", message.c_str());
   return code;
@@ -80,12 +80,12 @@ int failed(int code, const std::string& message) {
 
 int main(int argc, char** argv) {
   using namespace sfnn;
-  if (!occupy_closed_outputs()) return kFailed;  // and there is nowhere to say it
-  // A limit on file sizes and a reader that has gone are errors of the write, not a death.
+  if (!occupy_closed_outputs()) return kFailed;  // no output to report it on
+  // A file size limit or a closed pipe is to be an error of the write, not a deadly signal.
   for (const int signal : {SIGXFSZ, SIGPIPE}) std::signal(signal, SIG_IGN);
   try {
     const int code = run_command_line(argc, argv);
-    if (code != kStopped) require_printed();  // the terminal's end may be what stopped it
+    if (code != kStopped) require_printed();  // a closed terminal may be what stopped it
     return code;
   } catch (const ConfigError& error) {
     return failed(kUsage, error.what());

@@ -66,7 +66,7 @@ NpyArray predict(const PredictCommand& command, const Config& config, const Chec
   return array_of<float>({inputs.count, M, spec.D_out}, y);
 }
 
-// A row an example, or with samples a row a sample with both numbers in front.
+// One row per example, or with samples one row per sample, which begins with both numbers.
 std::string to_csv(const NpyArray& array, bool samples, bool classes) {
   const std::int64_t cols = classes ? 1 : array.shape.back();
   const std::int64_t M = samples ? array.shape[1] : 1, rows = array.shape[0] * M;
@@ -96,7 +96,7 @@ int run_predict(const PredictCommand& command) {
   const bool classes = samples && !command.expected && saved.network().output == Output::softmax;
   const bool binary = fs::path(command.out).extension() == ".npy";
   write_output(command.out, binary ? serialize_npy(array) : to_csv(array, samples, classes));
-  if (is_stream(command.out)) return kDone;  // which may be stdout
+  if (is_stream(command.out)) return kDone;  // it may be stdout
   const char* what = classes                                      ? "classes"
                      : samples                                    ? "samples"
                      : saved.network().output == Output::gaussian ? "means"
@@ -114,24 +114,23 @@ void add_predict_command(CLI::App& app, int& code) {
   add_settings(*sub, command->settings);
   add_run(*sub, command->run, command->best);
   sub->add_option("--input", command->input,
-                  "Inputs: .npy or IDX, an example a row: [n, D_in] or [n, height, width]")
+                  "Inputs: .npy or IDX, one example per row: [n, D_in] or [n, height, width]")
       ->required()
       ->check(existing_path());
-  sub->add_option("--out", command->out, "Where to write: .npy or .csv, which a pipe gets")
+  sub->add_option("--out", command->out, "Output file: .npy or .csv; a pipe gets CSV")
       ->capture_default_str();
   sub->add_option("--samples", command->samples,
-                  "Draw so many y for each input; 0: the mean of eval.particles draws of the "
+                  "Number of y to draw per input; 0: the mean of eval.particles draws of the "
                   "hidden units, which is the probability of a class or a pixel")
       ->check(from_to(0, std::int64_t(1) << 31))
       ->capture_default_str();
   sub->add_flag("--expected", command->expected,
                 "With --samples: E[y|h] of each draw of the hidden units, not y itself");
   sub->footer(
-      "Bytes are what they were in training: grey values, divided by 255, for sets of pictures, "
-      "and "
-      "as in data.train_x\nfor own files. Other numbers are taken as they are. The mean that "
-      "training "
-      "took off its inputs is taken off these, too.\n\n" +
+      "uint8 inputs are read as in training: as grey values, divided by 255, for sets of pictures "
+      "and own files of grey\nbytes; as they are for other own files. Other numbers are used as "
+      "they "
+      "are. The mean subtracted from the inputs in\ntraining is subtracted here, too.\n\n" +
       examples("  sfnn predict runs/digits --input digits.npy --out probabilities.csv\n"
                "  sfnn predict runs/halves --input upper.npy --samples 20 --out lower.npy"));
   sub->callback([command, &code] { code = run_predict(*command); });

@@ -32,7 +32,7 @@ struct ReportCommand {
 
 constexpr std::size_t kMaxPictureBytes = std::size_t(16) << 20;
 
-// The directory's own name; the whole path where two runs have the same.
+// The directory's own name; the whole path if two runs have the same name.
 std::vector<std::string> names_of(const std::vector<std::string>& runs) {
   std::vector<std::string> names;
   for (const std::string& run : runs) {
@@ -47,7 +47,8 @@ std::vector<std::string> names_of(const std::vector<std::string>& runs) {
   return unique;
 }
 
-// A run with the checkpoint that all of its page comes from: a run under way may save a newer one.
+// A run with the checkpoint that its whole page is made from: a run in progress may save a newer
+// one.
 struct OpenedRun {
   ReportRun run;
   Checkpoint checkpoint;
@@ -69,7 +70,7 @@ OpenedRun open_run(const std::string& path, std::string name, bool best) {
   return {std::move(run), std::move(checkpoint)};
 }
 
-// The picture that the run left; whatever else has its name stays out of the page.
+// The picture that the run left; anything else with its name is left out of the page.
 std::string picture_of(const RunDirectory& directory) {
   const fs::path path = directory.samples();
   try {
@@ -95,7 +96,7 @@ Measured measure(Backend& backend, const LoadedNetwork& loaded) {
     const auto weights = starting_weights(config, network_of(config, data), warn);
     start = activity({backend, loaded.model().spec(), weights, data.x_mean});
   } catch (const Error& error) {
-    warn(fmt::format("the weights that it started from are not shown: {}", error.what()));
+    warn(fmt::format("its initial weights are not shown: {}", error.what()));
   }
   return {.data_name = data.name,
           .test = evaluate(loaded.model(), data.test,
@@ -104,7 +105,7 @@ Measured measure(Backend& backend, const LoadedNetwork& loaded) {
           .trained = activity(loaded.model())};
 }
 
-// What takes the data set. A report without it still shows what the run's files tell.
+// The part that needs the data set. A report without it still shows what is in the run's files.
 void add_measurements(Backend& backend, const ReportCommand& command, OpenedRun& opened) {
   ReportRun& run = opened.run;
   try {
@@ -117,7 +118,7 @@ void add_measurements(Backend& backend, const ReportCommand& command, OpenedRun&
   } catch (const DataError& error) {
     run.note = fmt::format("not measured on its test examples: {}", error.what());
     warn(fmt::format("{}: {}", run.name, run.note));
-    // Of the last weights: the best ones were not tested.
+    // The run's own test is of its last weights: the best ones were not tested.
     if (!command.best && !run.metrics.empty()) run.own_test = test_in(run.metrics.back());
     if (run.own_test) run.note += "; its test figures are from its own record";
     run.png = picture_of(RunDirectory(run.path));
@@ -146,7 +147,7 @@ int run_report(const ReportCommand& command) {
     write_file_atomically(out, page);
   } else {
     write_output(out, page);
-    if (is_stream(out)) return kDone;  // which may be stdout
+    if (is_stream(out)) return kDone;  // it may be stdout
   }
   fmt::print("{} ({} kB)\n", out.string(), page.size() / 1000);
   return kDone;
@@ -162,7 +163,7 @@ void add_report_command(CLI::App& app, int& code) {
   add_settings(*sub, command->settings);
   sub->add_option("runs", command->runs, "Run directories")->required()->type_name("RUN");
   sub->add_flag("--best", command->best,
-                "Measure the checkpoints of lowest validation NLL, not the newest; needs "
+                "Measure the checkpoints with the lowest validation NLL, not the newest; needs "
                 "data.valid");
   sub->add_option("--out", command->out, "HTML file (else report.html in the first directory)")
       ->check(not_empty());

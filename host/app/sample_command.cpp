@@ -31,7 +31,7 @@ int run_sample(const SampleCommand& command) {
   const GreyImage picture =
       sample_picture(loaded.model(), loaded.data(), loaded.config().train.seed, command.picture);
   write_output(command.out, encode_png(picture));
-  if (is_stream(command.out)) return kDone;  // which may be stdout
+  if (is_stream(command.out)) return kDone;  // it may be stdout
   fmt::print("{} ({} x {})\n", command.out, picture.width, picture.height);
   return kDone;
 }
@@ -46,13 +46,13 @@ void add_sample_command(CLI::App& app, int& code) {
   add_settings(*sub, command->settings);
   add_run(*sub, command->run, command->best);
   sub->add_option("--out", command->out, "PNG file")->capture_default_str();
-  sub->add_option("--rows", command->picture.rows, "Test examples shown")
+  sub->add_option("--rows", command->picture.rows, "Number of test examples")
       ->check(from_to(1, 100000))
       ->capture_default_str();
-  sub->add_option("--samples", command->picture.samples, "Samples for each")
+  sub->add_option("--samples", command->picture.samples, "Samples per example")
       ->check(from_to(1, 100000))
       ->capture_default_str();
-  sub->add_option("--first", command->picture.first, "The first test example shown, from 0")
+  sub->add_option("--first", command->picture.first, "First test example, counted from 0")
       ->check(from_to(0, std::int64_t(1) << 31))
       ->capture_default_str();
   sub->add_flag("--draw-pixels", command->picture.draw_pixels,

@@ -14,11 +14,11 @@ void on_signal(int signal) {
   if (stop.exchange(true)) std::_Exit(128 + signal);
 }
 
-// A terminal that is closed often sends it twice, by the kernel and by the shell.
+// A closed terminal often sends it twice, from the kernel and from the shell.
 void on_hang_up(int) { stop = true; }
 
-// What the caller has ignored, nohup a hang-up and a script the Ctrl-C for its background, stays
-// so.
+// What the caller has ignored stays ignored: SIGHUP under nohup, Ctrl-C for a script's background
+// jobs.
 void handle(int signal, void (*handler)(int)) {
   if (std::signal(signal, handler) == SIG_IGN) std::signal(signal, SIG_IGN);
 }

@@ -1,6 +1,6 @@
 // SIGINT, SIGTERM and SIGHUP (the terminal is closed) ask a run to save its state at the next step;
-// a second SIGINT or SIGTERM ends the program at once. One that the caller has ignored stays
-// ignored: SIGHUP under nohup, SIGINT in a script's background.
+// a second SIGINT or SIGTERM ends the program at once. Signals that the caller has ignored stay
+// ignored: SIGHUP under nohup, SIGINT for a script's background jobs.
 #pragma once
 
 namespace sfnn {

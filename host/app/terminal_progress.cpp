@@ -75,8 +75,8 @@ bool TerminalProgress::due() const {
   return mode_ == Mode::terminal && std::chrono::steady_clock::now() - last_ >= interval_;
 }
 
-// The bar takes what room the figures leave. Where it has none, words are shortened, then the step
-// goes, which the bar tells, too, and at last all but the time left.
+// The bar takes the space that the figures leave. If there is none, words are shortened, then the
+// step is dropped (the bar shows it, too), and finally everything but the time left.
 std::string moving_line(const ProgressFigures& f, int columns) {
   const std::string epoch = fmt::format("epoch {}/{}  ", f.epoch, f.epochs);
   const std::string step = fmt::format("{}/{}  ", f.step, f.total_steps);

@@ -29,14 +29,14 @@ struct TrainCommand {
   std::string out;                    // empty: a new directory below runs/
   std::string init_from;              // a run or a checkpoint: sets net.init_from
   std::string search_lr;              // "1e-4:1"; empty: the config's rate
-  std::int64_t search_epochs = 0;     // of each rate tried; 0: chosen
+  std::int64_t search_epochs = 0;     // per rate; 0: automatic
   std::string on_save_error{to_string(OnSaveError::stop)};
-  std::string profile_steps;  // "100:110": what a profiler is to see; empty: nothing is marked
+  std::string profile_steps;  // "100:110": steps that a profiler sees; empty: none
   bool resume = false, dry_run = false, quiet = false, verbose = false;
 };
 
-// A run that is resumed keeps its own config, and a search that is its own range; whatever else is
-// asked for is compared with it later.
+// --resume reuses the saved config, and a resumed search its saved range; conflicting flags are
+// rejected later.
 Config config_of(TrainCommand& command, Run& run) {
   Config config;
   const RunDirectory& directory = run.directory();
@@ -77,7 +77,7 @@ StepRange parse_step_range(const std::string& text) {
   throw ConfigError(fmt::format("--profile-steps '{}': write it as 100:110", text));
 }
 
-// Throws ConfigError where the run has no such steps.
+// Throws ConfigError if the run has no such steps.
 StepRange profiled_steps_of(const TrainCommand& command, std::int64_t total_steps) {
   const StepRange range = parse_step_range(command.profile_steps);
   if (range.last > total_steps) {
@@ -135,7 +135,7 @@ fs::path new_directory(const TrainCommand& command, const Config& config) {
 
 std::string megabytes(std::size_t bytes) { return fmt::format("{:.1f} MB", double(bytes) / 1e6); }
 
-// Memory is asked for piece by piece, and a system may grant what it does not have.
+// Memory is allocated piece by piece, and a system may grant more than it has.
 void require_memory(const TrainPlan& plan, const Backend& backend) {
   const std::size_t free = backend.free_memory();
   if (plan.bytes() <= free) return;
@@ -177,11 +177,11 @@ void print_plan(const Config& config, const DataSet& data, const NetworkSpec& sp
              megabytes(plan.workspace_bytes));
   if (plan.data_bytes > 0)
     fmt::print("             of the data on the device {}\n", megabytes(plan.data_bytes));
-  std::fflush(stdout);  // before what may be said of it on stderr
+  std::fflush(stdout);  // before warnings about it on stderr
 }
 
-// One line per product: how it is done on tiles of the run's size. What is propagated back is real,
-// and its products are always dense.
+// One line per product: how it is done on tiles of the run's size. Gradients are real numbers, so
+// the products with them are always dense.
 std::vector<std::string> product_lines(const Trainer& trainer, const Backend& backend) {
   std::vector<std::string> lines;
   for (const Pass::Product& product : trainer.pass().forward_products()) {
@@ -194,12 +194,12 @@ std::vector<std::string> product_lines(const Trainer& trainer, const Backend& ba
   return lines;
 }
 
-// Is the newest checkpoint the run's last? Then its figures are shown; nothing is left to do, and
-// the data need not be at hand.
+// True if the newest checkpoint is the run's last. Then its figures are shown; nothing is left to
+// do, and the data need not be present.
 bool is_finished(const Config& config, const Run& run, Progress& progress) {
   const std::optional<Checkpoint>& saved = run.newest();
   if (!saved || saved->state.epoch < config.train.epochs) return false;
-  if (!differences(saved->config, config).empty()) return false;  // which resuming refuses
+  if (!differences(saved->config, config).empty()) return false;  // resuming refuses that
   progress.say(fmt::format("{} is finished: {} epochs in {}", run.directory().path().string(),
                            saved->state.epoch, duration(saved->state.seconds)));
   const auto epochs = read_epochs(run.directory().metrics(), warn);
@@ -208,7 +208,7 @@ bool is_finished(const Config& config, const Run& run, Progress& progress) {
   return true;
 }
 
-// Opens the run that is to go on. A search has left its rate in the run's config.
+// Opens the run to continue. A search has left its rate in the run's config.
 void open_to_resume(const TrainCommand& command, Config& config, Run& run, const Warn& warn) {
   if (!command.search_lr.empty()) config.train.learning_rate = run.config()->train.learning_rate;
   if (command.dry_run) {
@@ -237,13 +237,13 @@ int train(const TrainCommand& command, TrainingRun& run, const DataSet& data,
 
 int run_train(TrainCommand command) {
   if (command.resume && command.out.empty()) {
-    throw ConfigError("--resume needs --out: the directory of the run to go on with");
+    throw ConfigError("--resume needs --out: the directory of the run to continue");
   }
   Run run(command.out);
   Config config = config_of(command, run);
   TerminalProgress progress(TerminalProgress::suitable_mode(command.quiet));
   const bool goes_on = command.resume && run.directory().holds_run();
-  std::vector<std::string> damaged;  // checkpoints; said only if the run goes on
+  std::vector<std::string> damaged;  // checkpoints; reported only if the run continues
   if (goes_on) {
     open_to_resume(command, config, run, [&](const std::string& line) { damaged.push_back(line); });
     if (!command.dry_run && is_finished(config, run, progress)) return kDone;
@@ -278,8 +278,8 @@ int run_train(TrainCommand command) {
   if (goes_on) {
     training.resume();
   } else {
-    if (command.resume && command.search_lr.empty())  // whose table was the beginning
-      progress.say("there is no run to resume: starting afresh");
+    if (command.resume && command.search_lr.empty())  // with a search, its table came first
+      progress.say("there is no run to resume: starting a new one");
     training.start();
   }
   return train(command, training, data, *backend, progress);
@@ -297,11 +297,11 @@ void add_train_command(CLI::App& app, int& code) {
   sub->add_option("--out", command->out, "Run directory (else a new one below runs/)")
       ->check(not_empty());
   sub->add_flag("--resume", command->resume,
-                "Go on from the newest checkpoint of --out; with --config or --set, begin where "
-                "there is none");
+                "Continue from the newest checkpoint of --out; with --config or --set, start a new "
+                "run if there is none");
   sub->add_option("--init-from", command->init_from,
-                  "A run or checkpoint whose weights to start from; a deterministic one starts a "
-                  "stochastic one, too")
+                  "Run or checkpoint to take initial weights from; a deterministic network may "
+                  "start a stochastic one")
       ->check(not_empty());
   sub->add_option("--search-lr", command->search_lr,
                   "Try the rates 1, 3 x 10^k of this range on the validation examples, then train "
@@ -309,12 +309,12 @@ void add_train_command(CLI::App& app, int& code) {
       ->type_name("LOW:HIGH")
       ->check(not_empty());
   sub->add_option("--search-epochs", command->search_epochs,
-                  "Epochs of each rate tried; 0: a fifth of train.epochs, at least 2")
+                  "Epochs per learning rate; 0: a fifth of train.epochs, at least 2")
       ->check(from_to(0, kMaxSearchEpochs))
       ->capture_default_str();
   sub->add_option("--on-save-error", command->on_save_error,
-                  "Where a checkpoint cannot be written (a full disk): stop, or continue and try "
-                  "again with the next")
+                  "If a checkpoint cannot be written (disk full): stop, or keep training and retry "
+                  "at the next one")
       ->check(CLI::IsMember(all_names<OnSaveError>()))
       ->capture_default_str();
   sub->add_option("--profile-steps", command->profile_steps,
@@ -322,9 +322,9 @@ void add_train_command(CLI::App& app, int& code) {
       ->check(not_empty());
   sub->add_flag("--dry-run", command->dry_run, "Print the network and the memory plan, and stop");
   sub->add_flag("--verbose", command->verbose,
-                "Say for each layer how its products are done, and with which instructions");
+                "Print for each layer how its products are computed, and with which instructions");
   sub->add_flag("--quiet", command->quiet, "Print nothing but errors");
-  sub->footer("");  // else the program's own, which it inherits, follows what is said here
+  sub->footer("");  // without this the inherited footer of the program would follow
   sub->footer([] {
     return examples(
                "  sfnn train --out runs/first\n"

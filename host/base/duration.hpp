@@ -1,4 +1,4 @@
-// A stretch of time as people say it.
+// A duration as people say it.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-// What can go wrong, by whose fault. Everything throws one of these; only main prints and picks an
-// exit code.
+// The kinds of errors. Everything throws one of these; only main prints and picks an exit code.
 #pragma once
 
 #include <stdexcept>
@@ -25,7 +24,7 @@ struct Error : std::runtime_error {
   explicit Error(const std::string& message) : std::runtime_error(without_controls(message)) {}
 };
 
-struct ConfigError : Error {  // the user asked for something that cannot be: exit code 2
+struct ConfigError : Error {  // the user asked for something impossible: exit code 2
   using Error::Error;
 };
 

@@ -1,4 +1,4 @@
-// UTF-8: its characters, and whether text may go into TOML, JSON and a terminal without harm.
+// UTF-8: its characters, and whether text is safe in TOML, JSON and on a terminal.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ inline Utf8Char utf8_char(std::string_view text, std::size_t at) {
   return {point, length};
 }
 
-// Whether a byte is not the first of its character.
+// True if a byte is not the first of its character.
 inline bool continues_letter(char byte) { return (byte & 0xC0) == 0x80; }
 
 inline std::size_t letters(std::string_view text) {

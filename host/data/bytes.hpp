@@ -1,19 +1,19 @@
-// What an unsigned byte in a file of inputs stands for: itself, 0 or 1, or a grey value of which 255
-// is 1. Training decides it, and a network is fed alike ever after.
+// What an unsigned byte in a file of inputs means: a number as it is, a bit, or a grey value (255
+// is 1). Fixed at training time and stored in the checkpoint.
 #pragma once
 
 #include "host/data/dataset.hpp"
 
 namespace sfnn {
 
-enum class Bytes { numbers, bits, grey };
+enum class ByteEncoding { numbers, bits, grey };
 
-// For a network that was trained on the set: its pictures are grey, drawn as bits or not; own files
-// (data.set = files) are as their training inputs were.
-inline Bytes input_bytes(const std::string& set, const DataSet& data) {
-  if (set != "files") return Bytes::grey;
-  if (std::holds_alternative<std::vector<float>>(data.train.x.values)) return Bytes::numbers;
-  return data.train.x.scale == 1 ? Bytes::bits : Bytes::grey;
+// For a network that was trained on the set: pictures are grey, drawn as bits or not; own files
+// (data.set = files) are read like their training inputs.
+inline ByteEncoding input_bytes(const std::string& set, const DataSet& data) {
+  if (set != "files") return ByteEncoding::grey;
+  if (std::holds_alternative<std::vector<float>>(data.train.x.values)) return ByteEncoding::numbers;
+  return data.train.x.scale == 1 ? ByteEncoding::bits : ByteEncoding::grey;
 }
 
 }  // namespace sfnn

@@ -1,4 +1,5 @@
-// A data set as the trainer sees it: examples of x and y, and nothing of where they came from.
+// A data set as the trainer sees it: examples of x and y, without any trace of where they came
+// from.
 #pragma once
 
 #include <cstdint>
@@ -35,9 +36,9 @@ struct Examples {
   Columns y;  // [count, D_out], or [count, 1] with the class for softmax
 };
 
-Examples first_of(const Examples&, std::int64_t count);  // a copy; fewer where there are fewer
+Examples first_of(const Examples&, std::int64_t count);  // a copy; at most as many as there are
 
-// A picture's layout, for those who want to look at x and y. Zero height: not a picture.
+// A picture's layout, for showing x and y. Zero height: not a picture.
 struct ImageShape {
   std::int64_t height = 0, width = 0;
   bool operator==(const ImageShape&) const = default;
@@ -49,13 +50,13 @@ struct DataSet {
   std::int64_t D_in = 0, D_out = 0;
   Output output = Output::bernoulli;
   bool binarize_train = false;  // bits of the training examples are drawn each time they are seen
-  std::vector<float> x_mean;    // of the training inputs, taken off x; empty: x is used as it is
+  std::vector<float> x_mean;    // mean of the training inputs, subtracted from x; empty: x as it is
   ImageShape x_image, y_image;
   bool y_below_x = false;  // halves: y continues the picture of x downwards
 };
 
-// What to predict. Automatic: faces for faces, else halves; own files have no other, as
-// data.output says it of them.
+// What to predict. Automatic: faces for faces, else halves. Own files allow no other value: for
+// them data.output decides.
 enum class Task { automatic, halves, classes, faces, denoise };
 inline constexpr Names<Task, 5> kTasks{{{Task::automatic, "auto"},
                                         {Task::halves, "halves"},
@@ -80,17 +81,17 @@ struct DataOptions {
   Task task = Task::automatic;                   // denoise is for glyphs, faces for faces
   Binarize binarize = Binarize::once;            // halves of grey images
   bool center = false;                           // subtract the training mean from x
-  std::int64_t limit = 0;                        // training examples, at most; 0: all
-  std::int64_t valid = 0;                        // how many others are set aside for validation
+  std::int64_t limit = 0;                        // number of training examples, at most; 0: all
+  std::int64_t valid = 0;                        // number of others set aside for validation
   std::int64_t test_limit = 0;                   // the same for the test examples; 0: all
   std::int64_t test_subjects = 10;               // faces: whole subjects held out
-  std::uint64_t seed = 0;                        // of binarisation, splits and glyphs
+  std::uint64_t seed = 0;                        // for binarisation, splits and glyphs
   std::string root;  // data directory; empty: the search path (search_path.hpp)
 };
 
 Task task_of(const DataOptions&);  // what automatic stands for
 
-// The folder of the set. Throws DataError where there is none.
+// The folder of the set. Throws DataError if there is none.
 std::filesystem::path data_folder(const DataOptions&);
 
 DataSet load_data(const DataOptions&);  // throws ConfigError, DataError

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Subject {
-  std::vector<std::int32_t> rows;  // of the file
+  std::vector<std::int32_t> rows;  // in the file
   std::vector<float> mean;         // [pixels], in [0, 1]
 };
 
@@ -32,7 +32,7 @@ std::vector<float> mean_image(const Images& images, const std::vector<std::int32
   return mean;
 }
 
-// Those with enough images, in the order of their numbers.
+// Subjects with enough images, in the order of their numbers.
 std::vector<Subject> gather_subjects(const Images& images, const std::vector<std::int32_t>& ids) {
   std::map<std::int32_t, Subject> by_id;
   for (std::int64_t row = 0; row < images.count; ++row)
@@ -81,7 +81,7 @@ struct FaceSplit {
   std::vector<FaceRow> train, valid;
 };
 
-// Goes down the drawn order and sets whole subjects aside until `count` faces are.
+// Sets whole subjects aside, in the drawn order, until they have `count` faces.
 FaceSplit set_aside(const std::vector<FaceRow>& faces, std::span<const std::int32_t> drawn,
                     std::int64_t count) {
   std::map<std::int32_t, std::int64_t> faces_of_subject;

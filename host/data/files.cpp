@@ -24,9 +24,10 @@ namespace {
 namespace fs = std::filesystem;
 using Rows = std::span<const std::int32_t>;
 
-constexpr std::int64_t kMaxClasses = std::int64_t(1) << 24;  // a float counts no further
+constexpr std::int64_t kMaxClasses = std::int64_t(1)
+                                     << 24;  // the largest whole numbers that a float holds exactly
 
-// A file's numbers, as NumPy has them.
+// A file's numbers, in NumPy's types.
 struct Table {
   std::string path;
   NpyArray array;
@@ -89,19 +90,19 @@ std::uint8_t largest_byte(const Table& table) {
   return *std::max_element(bytes.begin(), bytes.end());
 }
 
-Bytes bytes_of(const Table& train) {
-  if (!has_bytes(train)) return Bytes::numbers;
-  return largest_byte(train) > 1 ? Bytes::grey : Bytes::bits;
+ByteEncoding encoding_of(const Table& train) {
+  if (!has_bytes(train)) return ByteEncoding::numbers;
+  return largest_byte(train) > 1 ? ByteEncoding::grey : ByteEncoding::bits;
 }
 
-float scale_of(Bytes bytes) { return bytes == Bytes::grey ? kGreyScale : 1.0f; }
+float scale_of(ByteEncoding bytes) { return bytes == ByteEncoding::grey ? kGreyScale : 1.0f; }
 
 std::string place(const Table& table, std::size_t index) {
   return fmt::format("example {}, value {}", std::int64_t(index) / table.cols(),
                      std::int64_t(index) % table.cols());
 }
 
-// check(value, index) for all of them.
+// Calls check(value, index) for all of them.
 template <class Check>
 void for_values(const Table& table, float scale, const Check& check) {
   std::visit(
@@ -151,7 +152,7 @@ Columns cut(const Table& table, Rows rows, float scale) {
 std::int64_t check_labels(const Table& table) {
   if (table.cols() != 1)
     table.fail(
-        fmt::format("has {} numbers an example, and softmax needs one: the class", table.cols()));
+        fmt::format("has {} numbers per example, and softmax needs one: the class", table.cols()));
   return std::visit(
       [&](const auto& labels) -> std::int64_t {
         using T = typename std::remove_cvref_t<decltype(labels)>::value_type;
@@ -219,10 +220,10 @@ DataSet load_files(const DataOptions& options) {
   } else {
     data.D_out = train_y.cols();
     data.y_image = picture(train_y);
-    y_scale = scale_of(bytes_of(train_y));
+    y_scale = scale_of(encoding_of(train_y));
     for (const Table* y : {&train_y, &test_y}) check_targets(*y, y_scale, output, data.D_out);
   }
-  const float x_scale = scale_of(bytes_of(train_x));
+  const float x_scale = scale_of(encoding_of(train_x));
   for (const Table* x : {&train_x, &test_x}) check_finite(*x, x_scale);
   data.x_image = picture(train_x);
 
@@ -236,15 +237,15 @@ DataSet load_files(const DataOptions& options) {
   return data;
 }
 
-Columns read_inputs(const fs::path& path, std::int64_t D_in, Bytes bytes) {
+Columns read_inputs(const fs::path& path, std::int64_t D_in, ByteEncoding bytes) {
   const Table table = read_table(path);
   if (table.cols() != D_in)
     table.fail(fmt::format(
-        "has {} numbers an example, and the network reads {}: an array [n, {}] is needed",
+        "has {} numbers per example, and the network reads {}: an array [n, {}] is needed",
         table.cols(), D_in, D_in));
   if (table.rows() > std::numeric_limits<std::int32_t>::max())
     table.fail("has more than 2^31 - 1 examples");
-  if (bytes == Bytes::bits && has_bytes(table) && largest_byte(table) > 1)
+  if (bytes == ByteEncoding::bits && has_bytes(table) && largest_byte(table) > 1)
     table.fail("holds bytes above 1, and the network was trained on bits: store grey as floats");
   const float scale = has_bytes(table) ? scale_of(bytes) : 1.0f;
   check_finite(table, scale);

@@ -9,7 +9,7 @@ namespace sfnn {
 namespace {
 
 constexpr double kPenRadius = 1.3;
-constexpr double kMiddle = kGlyphSide / 2;  // the row where the halves meet
+constexpr double kMiddle = kGlyphSide / 2;  // the row at which the halves meet
 
 struct Point {
   double x, y;
@@ -46,7 +46,7 @@ bool inked(const Drawing& drawing, Point p) {
   return false;
 }
 
-// What of the drawing falls into the half that begins at row `top`.
+// The part of the drawing in the half that begins at row `top`.
 HalfGlyph rasterize(const Drawing& drawing, double top) {
   HalfGlyph half;
   for (std::int64_t i = 0; i < kHalfGlyph; ++i)
@@ -65,7 +65,8 @@ struct Sketch {
 };
 
 // Every completion continues the strokes of its upper shape, so that all of them look right.
-// Upright and level strokes run through pixel centres (.5), where the pen is three pixels wide.
+// Vertical and horizontal strokes run through pixel centres (.5), so that they are three pixels
+// wide.
 std::vector<Sketch> sketches() {
   return {
       // 8, a stem with a bar

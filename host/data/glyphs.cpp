@@ -64,8 +64,8 @@ class GlyphSource {
     return {k, shapes[k], completions[j]};
   }
 
-  // Appends a copy of the pixels in which each has flipped with probability `noise`. `first` is
-  // the place of the first pixel in the whole glyph.
+  // Appends a copy of the pixels in which each has flipped with probability `noise`. `first` is the
+  // index of the first pixel in the whole glyph.
   void append(Pixels clean, double noise, std::int64_t n, std::int64_t first,
               std::vector<std::uint8_t>& out) const {
     for (std::size_t i = 0; i < clean.size(); ++i) {
@@ -80,7 +80,7 @@ class GlyphSource {
 };
 
 struct Widths {
-  std::int64_t x, y;  // bytes of an example
+  std::int64_t x, y;  // bytes per example
 };
 
 Widths widths_of(Task task) {
@@ -88,10 +88,10 @@ Widths widths_of(Task task) {
   return {2 * kHalfGlyph, task == Task::classes ? 1 : 2 * kHalfGlyph};
 }
 
-// The examples are drawn, so that nothing else bounds how many are asked for, and a system may
-// grant memory that it does not have.
+// The examples are drawn, so nothing else bounds their number, and a system may grant memory that
+// it does not have.
 void require_memory(Task task, std::int64_t count) {
-  constexpr double kOfTheSplit = 20;  // bytes of a row: its number, twice, its key and its place
+  constexpr double kOfTheSplit = 20;  // bytes per row: its number, twice, its key and its position
   const Widths widths = widths_of(task);
   const double bytes = double(count) * (double(widths.x + widths.y) + kOfTheSplit);
   const auto free = double(free_host_memory());

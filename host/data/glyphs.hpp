@@ -1,7 +1,8 @@
-// The built-in data set: 28x28 glyphs whose upper half x leaves several lower halves y open.
+// The built-in data set: 28x28 glyphs whose upper half x has several possible lower halves y.
 //
 // A glyph has an upper shape k, all equally likely, and a completion j of it with probability
-// pi_kj; then every pixel of both halves flips with probability eps. All of it is known, and so is
+// pi_kj; then every pixel of both halves flips with probability eps. All of this is known, and so
+// is
 //   P*(y|x) = sum_k P(k|x) sum_j pi_kj prod_i P(y_i | lower_kj,i):
 // the best log-likelihood that any model can reach. A network without hidden randomness gives each
 // pixel a probability of its own; the best of them outputs the marginals P*(y_i|x).
@@ -20,7 +21,7 @@ namespace sfnn {
 constexpr std::int64_t kGlyphSide = 28;
 constexpr std::int64_t kHalfGlyph = kGlyphSide * kGlyphSide / 2;  // pixels of x, and of y
 constexpr double kGlyphNoise = 0.02;                              // eps
-constexpr double kGlyphCopyNoise = 0.1;  // of x in the tasks denoise and classes
+constexpr double kGlyphCopyNoise = 0.1;  // noise of x in the tasks denoise and classes
 constexpr std::int64_t kGlyphTrainCount = 10000, kGlyphTestCount = 2000;
 
 using HalfGlyph = std::array<std::uint8_t, kHalfGlyph>;  // each pixel 0 or 1
@@ -49,7 +50,7 @@ GlyphBounds glyph_bounds(const Examples&);
 
 // Tasks: halves; denoise (the clean glyph from a noisy copy); classes (k from a noisy copy).
 // Examples are drawn, so data.limit and data.test_limit may also ask for more than the defaults;
-// for more than the memory that is free, a ConfigError says so before any is drawn.
+// if they do not fit into the free memory, a ConfigError says so before any is drawn.
 DataSet load_glyphs(const DataOptions&, Task);
 
 }  // namespace sfnn

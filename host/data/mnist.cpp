@@ -54,7 +54,7 @@ struct TrainAndTest {
   Images train, test;
 };
 
-// A set that was fetched in part says how to get the rest.
+// For a set that was fetched in part, the message says how to get the rest.
 fs::path find_file(const fs::path& folder, std::string_view name) {
   try {
     return find_idx(folder, {name});
@@ -116,7 +116,7 @@ DataSet load_halves(const DataOptions& options) {
   data.name = options.set + " halves, " +
               (options.binarize == Binarize::none   ? "grey"
                : options.binarize == Binarize::once ? "binarised once"
-                                                    : "binarised anew each epoch");
+                                                    : "binarised again each epoch");
   data.D_in = data.train.x.cols;
   data.D_out = data.train.y.cols;
   data.output = Output::bernoulli;

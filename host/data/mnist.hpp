@@ -8,10 +8,10 @@ namespace sfnn {
 
 constexpr std::int64_t kMnistClasses = 10;
 
-// The lower half of a picture from its upper half.
+// Predicts the lower half of a picture from its upper half.
 DataSet load_halves(const DataOptions&);
 
-// The label from all pixels.
+// Predicts the label from all pixels.
 DataSet load_classes(const DataOptions&);
 
 }  // namespace sfnn

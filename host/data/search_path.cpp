@@ -19,8 +19,8 @@ fs::path variable(const char* name) {
   return value ? value : "";
 }
 
-// A file, or a folder with more in it than what a broken transfer left: an empty one must not hide
-// the data of a later place.
+// A file, or a folder with more in it than the rest of a broken transfer: an empty one must not
+// hide data further down the search path.
 bool has_data(const fs::path& path) {
   std::error_code ignored;
   if (!fs::is_directory(path, ignored)) return fs::exists(path, ignored);
@@ -53,7 +53,7 @@ bool lies_in_data_roots(const std::string& root, const fs::path& name) {
     const fs::path path = fs::absolute(place / name).lexically_normal();
     return std::ranges::mismatch(folder, path).in1 == folder.end();
   };
-  // A relative name is looked for in one place after the other, so it may leave none.
+  // A relative name is looked for in every place in turn, so it must not lead out of any of them.
   const std::vector<fs::path> places = data_roots(root);
   return name.is_absolute() ? std::ranges::any_of(places, inside)
                             : std::ranges::all_of(places, inside);

@@ -1,4 +1,4 @@
-// Where data lie. What --data names is the only place then; without it they are looked for in
+// Where data are found. With --data, that is the only place; without it they are looked for in
 //
 //   SFNN_DATA, ~/.cache/sfnn (where `sfnn data` puts them), /usr/share/datasets (where Debian's
 //   packages do), the current directory
@@ -17,16 +17,16 @@ std::filesystem::path cache_folder();  // XDG_CACHE_HOME/sfnn, else ~/.cache/sfn
 // root: what --data says; may be empty.
 std::vector<std::filesystem::path> data_roots(const std::string& root);
 
-// Whether `name` stays below them: no ".." that leaves any of them, no absolute path that leads
-// elsewhere. Links that the folders' owner has made are not looked at.
+// True if `name` stays below them: no ".." that leaves any of them, no absolute path that leads
+// elsewhere. Links made by the folders' owner are not checked.
 bool lies_in_data_roots(const std::string& root, const std::filesystem::path& name);
 
-// Whether `sfnn data` knows a set of this name.
+// True if `sfnn data` knows a set of this name.
 bool can_be_fetched(const std::filesystem::path& name);
 
 // The first of the places that has `name`, a file or a folder that is not empty; an absolute name
 // stands for itself.
-// Throws a DataError that says where it was looked for.
+// Throws a DataError that lists the places.
 std::filesystem::path find_data(const std::string& root, const std::filesystem::path& name);
 
 }  // namespace sfnn

@@ -1,4 +1,4 @@
-// Which rows are used for what. Every choice is a function of data.seed alone.
+// Which rows are used for what. Every choice depends on data.seed alone.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ struct Split {
   std::vector<std::int32_t> train, valid;  // rows of the file, ascending
 };
 
-// data.valid of `count` rows, drawn by data.seed, are for validation, whatever the limit; the first
-// data.limit of the others are for training.
+// data.valid of the `count` rows, drawn by data.seed, are for validation, whatever the limit; the
+// first data.limit of the others are for training.
 Split split_rows(std::int64_t count, const DataOptions&);  // throws ConfigError
 
 std::vector<std::int32_t> all_rows(std::int64_t count);
 
-// The number of rows used of `count`; a limit of zero is none.
+// How many of `count` rows are used; a limit of zero means no limit.
 std::int64_t limited(std::int64_t count, std::int64_t limit);
 
 }  // namespace sfnn

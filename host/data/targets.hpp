@@ -1,4 +1,4 @@
-// What an output distribution can have given: the one place that says which targets fit it.
+// Which targets fit an output distribution, said in this one place.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace sfnn {
 
-// Whether y is something that an output of D_out numbers or classes can have given.
+// True if y is a possible value of an output with D_out numbers or classes.
 bool is_target(Output, std::int64_t D_out, float y);
 // In words: "a class from 0 to 9"
 std::string wanted_target(Output, std::int64_t D_out);

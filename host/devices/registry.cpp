@@ -61,7 +61,7 @@ std::unique_ptr<Backend> make_backend(const BackendOptions& options, std::string
     return taken(std::move(gpu), is_auto ? "the first GPU" : "as asked for");
   if (is_auto) return taken(make_cpu(options), why_not);
   throw ConfigError(
-      fmt::format("--device {} cannot be had: {}; use --device cpu", options.device, why_not));
+      fmt::format("--device {} is not available: {}; use --device cpu", options.device, why_not));
 }
 
 std::vector<DeviceInfo> list_devices(std::string* why_no_gpu) {

@@ -16,11 +16,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kTemporary = ".tmp";
-constexpr int kMaxTemporary = 100;  // of one process and one file
+constexpr int kMaxTemporary = 100;  // temporaries per process and file
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
-// Removes a file that was not brought to its end.
+// Removes a file that was not finished.
 class Temporary {
  public:
   explicit Temporary(fs::path path) : path_(std::move(path)) {}
@@ -71,7 +71,8 @@ void make_directories(const fs::path& path) {
   const bool made = ::mkdir(directory.c_str(), 0777) == 0;
   const int error = errno;
   if (!made && error == EEXIST && fs::is_directory(directory, ignored)) return;
-  // A directory that one may write to but not read cannot be opened, and is left to the system.
+  // A directory that is writable but not readable cannot be opened: the system syncs it when it
+  // likes.
   if (!made || (!sync_directory(directory.parent_path()) && errno != EACCES)) {
     throw SaveError(fmt::format("cannot make the directory {}: {}", directory.string(),
                                 reason(made ? errno : error)));

@@ -54,7 +54,7 @@ std::size_t ByteReader::read_packed(std::span<std::uint8_t> out) {
   in_.read(reinterpret_cast<char*>(out.data()), std::streamsize(out.size()));
   if (in_.bad()) fail("reading failed");
   const auto count = std::size_t(in_.gcount());
-  in_.clear();  // the end of the file is no error
+  in_.clear();  // the end of the file is not an error
   return count;
 }
 

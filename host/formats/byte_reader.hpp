@@ -1,5 +1,4 @@
-// The bytes of a file as its format means them: unpacked where the file is gzip, which its first
-// bytes decide and not its name.
+// The bytes of a file, unpacked if it is gzip. The first bytes decide that, not the name.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +10,8 @@
 
 namespace sfnn {
 
-// What is taken of a gzip file, so that a small one cannot fill the memory. A plain file is bounded
-// by its own size.
+// Most bytes unpacked from a gzip file, so that a small file cannot fill the memory. A plain file
+// is bounded by its own size.
 constexpr std::uint64_t kMaxUnpacked = std::uint64_t(1) << 30;
 
 class ByteReader {
@@ -24,12 +23,12 @@ class ByteReader {
   // Fills `out`; returns less than its size only at the end.
   std::size_t read(std::span<std::uint8_t> out);
 
-  // The next `count` bytes, or as many as there are. Memory is taken as they arrive, never on a
-  // header's word alone: at most twice `count`, three times what has arrived, and 64 KiB.
+  // The next `count` bytes, or as many as there are. Memory is allocated as they arrive, never
+  // because a header says so: at most twice `count`, three times what has arrived, and 64 KiB.
   std::vector<std::uint8_t> read_up_to(std::uint64_t count);
 
-  // No more bytes than this can come out, or are taken of gzip: what a header promises beyond it
-  // is a lie, or too much.
+  // Upper bound of the bytes that this reader can give: a header that promises more is wrong, or
+  // asks for too much.
   std::uint64_t ceiling() const { return ceiling_; }
 
   [[noreturn]] void fail(const std::string& reason) const;  // throws DataError

@@ -1,5 +1,4 @@
-// Owner of an open file, where streams will not do: syncing, locking, links that must not be
-// followed.
+// Owner of an open file, for what streams cannot do: syncing, locking, not following links.
 #pragma once
 
 #include <fcntl.h>
@@ -12,7 +11,7 @@ namespace sfnn {
 
 class FileDescriptor {
  public:
-  // errno says why where it is not open afterwards.
+  // If it is not open afterwards, errno says why.
   FileDescriptor(const std::filesystem::path& path, int flags)
       : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
   FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}

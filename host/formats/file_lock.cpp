@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kProcess = "process ";
 
-// Nothing, or what a holder wrote of itself: all else is somebody's file.
+// Empty, or what a holder wrote about itself; anything else is somebody's file.
 bool is_ours(std::string_view text) {
   if (text.empty()) return true;
   return text.starts_with(kProcess) && text.size() > kProcess.size() &&
@@ -48,7 +48,7 @@ std::unique_ptr<FileLock> FileLock::take(const std::filesystem::path& path, std:
     throw ConfigError(
         fmt::format("{} exists and is no lock of ours: choose another directory", path.string()));
   }
-  // A courtesy to whom it keeps out; on a full disk it stays away.
+  // Tells whoever is kept out; on a full disk the file stays empty.
   const std::string self = fmt::format("{}{}", kProcess, ::getpid());
   [[maybe_unused]] const bool noted =
       ::ftruncate(fd, 0) == 0 && ::pwrite(fd, self.data(), self.size(), 0) >= 0;

@@ -1,5 +1,5 @@
-// A file that one process at a time can hold. The kernel takes it back when the process ends, by
-// whatever death, so that there is never a stale lock to remove by hand.
+// A file that one process at a time can hold. The kernel releases it when the process ends, however
+// it dies, so there is never a stale lock to remove by hand.
 #pragma once
 
 #include <filesystem>
@@ -12,9 +12,9 @@ namespace sfnn {
 
 class FileLock {
  public:
-  // Makes the file where it is absent. Null: another process holds it, and `holder` is what that
-  // one wrote of itself ("process 4711"). Throws SaveError where the file cannot be opened, and
-  // ConfigError where it is another's: it holds something else, or has a second name.
+  // Makes the file if it is missing. Null: another process holds it, and `holder` is what that one
+  // wrote about itself ("process 4711"). Throws SaveError if the file cannot be opened, and
+  // ConfigError if it is not a lock of ours: it holds something else, or has a second name.
   static std::unique_ptr<FileLock> take(const std::filesystem::path&, std::string& holder);
 
  private:

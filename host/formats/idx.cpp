@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMaxRank = 8;  // the format has room for 255, and nobody has data of more than these
+constexpr int kMaxRank = 8;  // the format allows 255; nobody has data with more than this
 constexpr std::int64_t kMaxDim = std::numeric_limits<std::int32_t>::max();  // signed in the format
 
 IdxType type_of(std::uint8_t code, const ByteReader& in) {
@@ -51,7 +51,7 @@ std::size_t bytes_of(IdxType type) {
   return 1;
 }
 
-static_assert(std::endian::native == std::endian::little, "the values are turned round");
+static_assert(std::endian::native == std::endian::little, "the bytes of each value are reversed");
 
 template <class T>
 T big_endian(const std::uint8_t* bytes) {
@@ -109,7 +109,7 @@ IdxArray parse_idx(std::istream& stream, const std::string& name, std::size_t ra
   IdxArray array;
   array.type = type_of(magic[2], in);
   if (rank != kAnyRank && magic[3] != rank)
-    in.fail(fmt::format("has {} dimensions where {} are needed", int(magic[3]), rank));
+    in.fail(fmt::format("has {} dimensions, and {} are needed", int(magic[3]), rank));
   if (magic[3] == 0) in.fail("has no dimensions");
   if (magic[3] > kMaxRank)
     in.fail(fmt::format("has {} dimensions, and at most {} are read", int(magic[3]), kMaxRank));
@@ -122,7 +122,7 @@ IdxArray parse_idx(std::istream& stream, const std::string& name, std::size_t ra
                         array.values.size(), size));
   std::array<std::uint8_t, 1> beyond{};
   if (in.read(beyond) != 0)
-    in.fail(fmt::format("goes on after the {} values that its header promises",
+    in.fail(fmt::format("continues after the {} values that its header promises",
                         fmt::join(array.dims, " x ")));
   return array;
 }

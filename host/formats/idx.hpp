@@ -4,8 +4,7 @@
 //
 // A damaged or lying file gives a DataError that names it. Whatever its header says, reading takes
 // at most 1 MiB and twice the bytes of values, which are no more than a plain file's own size, or
-// kMaxUnpacked for gzip; integers() and floats() take four bytes a value beside them, doubles()
-// eight.
+// kMaxUnpacked for gzip; integers() and floats() take four more bytes per value, doubles() eight.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@
 
 namespace sfnn {
 
-enum class IdxType : std::uint8_t {  // as the format has it
+enum class IdxType : std::uint8_t {  // codes of the format
   uint8 = 0x08,
   int8 = 0x09,
   int16 = 0x0B,
@@ -46,8 +45,8 @@ std::vector<std::int32_t> integers(const IdxArray&);
 std::vector<float> floats(const IdxArray&);
 std::vector<double> doubles(const IdxArray&);
 
-// The file itself or its .gz, whichever exists: the first of `stems` that does. Throws a DataError
-// that lists what was looked for.
+// The first of `stems` that exists, as it is or with .gz. Throws a DataError that lists what was
+// looked for.
 std::filesystem::path find_idx(const std::filesystem::path& folder,
                                std::initializer_list<std::string_view> stems);
 

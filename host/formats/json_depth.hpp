@@ -1,15 +1,15 @@
-// JSON that others made is walked by functions that call themselves: a text of a million brackets
-// would take the stack with it.
+// A bound on nesting in JSON that others made: the parser is recursive, and a text of a million
+// brackets would overflow the stack.
 #pragma once
 
 #include <string_view>
 
 namespace sfnn {
 
-constexpr int kMaxJsonDepth = 16;  // what this program writes has four
+constexpr int kMaxJsonDepth = 16;  // what this program writes has depth four
 
-// Is an array or object of the text within so many others that it must not be parsed? Counted up to
-// where it stops being JSON, if it does.
+// True if the text is nested too deeply to be parsed. Counted up to the first place that is not
+// JSON, if there is one.
 inline bool is_nested_too_deeply(std::string_view json) {
   int depth = 0;
   bool in_string = false;

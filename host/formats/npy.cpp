@@ -20,13 +20,13 @@ static_assert(std::endian::native == std::endian::little, "the values are little
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kMaxHeaderBytes = 1 << 16;
-constexpr std::size_t kMaxRank = 32;  // as NumPy has it
+constexpr std::size_t kMaxRank = 32;  // NumPy's own limit
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kMaxFileBytes = std::size_t(1) << 36;
 
 using Values = decltype(NpyArray::values);
 
-// How NumPy calls the types, in the order of the variant; bool is read as the first of them.
+// NumPy's names of the types, in the order of the variant; bool is read as the first of them.
 constexpr std::string_view kDescr[] = {"|u1", "<i4", "<i8", "<f4", "<f8"};
 constexpr std::string_view kBool = "|b1";
 static_assert(std::size(kDescr) == std::variant_size_v<Values>);
@@ -39,12 +39,12 @@ Values empty_values(std::size_t type) {
   return Values(std::in_place_index<I>);
 }
 
-// The number of values, or nothing where it is more than `limit`. Division instead of a product:
-// the dimensions of a lying header overflow any integer.
+// The number of values, or nothing if it is more than `limit`. Division instead of a product: the
+// dimensions of a lying header overflow any integer.
 std::optional<std::uint64_t> value_count(const std::vector<std::int64_t>& shape,
                                          std::uint64_t limit) {
   const bool empty = std::count(shape.begin(), shape.end(), 0) > 0;
-  if (empty) limit = std::numeric_limits<std::int64_t>::max();  // of the other dimensions
+  if (empty) limit = std::numeric_limits<std::int64_t>::max();  // for the other dimensions
   std::uint64_t count = 1;
   for (const std::int64_t dim : shape) {
     if (dim == 0) continue;
@@ -209,7 +209,7 @@ class Reader {
                       shape, sizeof(T), rest_.size()));
     }
     if (*count * sizeof(T) != rest_.size())
-      refuse(fmt::format("goes on after the {} values that its header promises", shape));
+      refuse(fmt::format("continues after the {} values that its header promises", shape));
     values.resize(*count);
     if (!rest_.empty()) std::memcpy(values.data(), rest_.data(), rest_.size());
     if (*descr_ == kBool)  // any byte but zero is true
@@ -241,7 +241,7 @@ std::string serialize_npy(const NpyArray& array) {
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}",
                                    kDescr[array.values.index()], fmt::join(array.shape, ", "),
                                    array.shape.size() == 1 ? "," : "");
-  // Spaces and a newline fill it up, so that the values begin on a 64-byte border.
+  // Spaces and a newline fill it up, so that the values are aligned to 64 bytes.
   const std::size_t before = kMagic.size() + 4;
   header.append(kAlignment - 1 - (before + header.size()) % kAlignment, ' ');
   header += '\n';

@@ -12,7 +12,7 @@
 namespace sfnn {
 namespace {
 
-constexpr std::int64_t kLine = 1, kGap = 6;  // pixels of the picture, whatever the magnification
+constexpr std::int64_t kLine = 1, kGap = 6;  // in pixels of the picture, at any magnification
 constexpr std::uint8_t kLineShade = 110, kMaskShade = 60, kGapShade = 255;
 
 std::uint8_t shade(float value) {

@@ -1,4 +1,4 @@
-// Grey pictures, and the grid in which samples are looked at.
+// Grey pictures, and the grid that shows samples.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@ bool is_png(std::string_view bytes);                             // by its signa
 std::string encode_png(const GreyImage&);                        // throws Error
 void write_png(const std::filesystem::path&, const GreyImage&);  // atomically; throws Error
 
-// A pixel of a cell that is hidden from the network: shown as a shade of its own.
+// A pixel that is hidden from the network: shown in a shade of its own.
 constexpr float kMaskedPixel = -1;
 
-// Rows of equal cells, as in the paper's Figure 2: the original, the input with what is to be
-// predicted masked, and samples. Thin lines part the cells; a wider gap parts what was given from
-// what was drawn.
+// Rows of equal cells, as in the paper's Figure 2: the original, the input with the target masked,
+// and samples. Thin lines separate the cells; a wider gap separates what was given from what was
+// drawn.
 class SampleGrid {
  public:
   // The first `given` cells of each row stand left of the gap.

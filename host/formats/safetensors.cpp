@@ -27,8 +27,8 @@ constexpr std::string_view kMetadata = "__metadata__";
 constexpr std::string_view kHeaderCrc = "sfnn.crc32";
 constexpr std::string_view kTensorCrc = "sfnn.crc32.";
 constexpr std::string_view kZeroCrc = "00000000";
-// As it stands in the header. Inside a JSON string the quotes would be escaped, so it is found
-// nowhere else.
+// The checksum's key as in the header. Inside a JSON string the quotes would be escaped, so it
+// occurs nowhere else.
 constexpr std::string_view kHeaderCrcField = "\"sfnn.crc32\":\"";
 
 std::string crc_text(std::span<const std::byte> bytes) {
@@ -46,7 +46,7 @@ std::span<const std::byte> as_byte_span(std::string_view text) {
   throw DataError(fmt::format("{}: not a sound safetensors file: {}", name, why));
 }
 
-// What the first bytes of a file say of its header's length; the file has so many bytes in all.
+// The header's length according to the first bytes of a file, which has file_size bytes in all.
 std::size_t header_length(std::string_view first, std::size_t file_size, std::string_view name) {
   if (first.size() < kLengthBytes) refuse(name, "it is too short for a header");
   std::uint64_t length = 0;
@@ -61,12 +61,12 @@ std::size_t header_length(std::string_view first, std::size_t file_size, std::st
   return length;
 }
 
-// Walks through a header before it is kept: how deep it is, and whether a key occurs twice, of
-// which a JSON object would keep only the last. (nlohmann's parser would call back for the same, in
-// time quadratic in the number of objects.)
+// Checks a header before it is parsed: how deep it is, and whether a key occurs twice (a JSON
+// object would keep only the last). (nlohmann's parser would call back for the same, in time
+// quadratic in the number of objects.)
 class HeaderWatch : public nlohmann::json_sax<nlohmann::json> {
  public:
-  std::string fault;  // where the walk was broken off for other reasons than a parse error
+  std::string fault;  // why the walk was stopped, if not by a parse error
 
   bool start_object(std::size_t) override {
     if (!enter()) return false;
@@ -102,7 +102,8 @@ class HeaderWatch : public nlohmann::json_sax<nlohmann::json> {
   std::set<std::string> keys_[kMaxDepth];
 };
 
-// Reads the header alone: it says how long the file must be, before memory is taken for the rest.
+// Reads the header alone: it says how long the file must be, before memory is allocated for the
+// rest.
 class Reader {
  public:
   Reader(std::string_view header, std::size_t data_size, std::string_view name, Checksums checksums)
@@ -158,7 +159,7 @@ class Reader {
     return metadata;
   }
 
-  // All tensors by the place of their data, which they must fill to the last byte.
+  // All tensors by the position of their data, which they must fill to the last byte.
   std::vector<Entry> read_entries(const nlohmann::json& header) const {
     std::vector<Entry> entries;
     for (const auto& [tensor, json] : header.items()) {
@@ -254,7 +255,7 @@ class Reader {
   std::string_view name_;
   Checksums checksums_;
   std::map<std::string, std::string> metadata_;
-  std::vector<Entry> entries_;  // by the place of their data
+  std::vector<Entry> entries_;  // by the position of their data
 };
 
 void check_tensor(const NamedTensor& tensor) {
@@ -293,7 +294,7 @@ std::string serialize(const TensorFile& file) {
   }
 
   std::string text = header.dump();
-  text.resize((text.size() + 7) / 8 * 8, ' ');  // so that the data starts on a border of 8 bytes
+  text.resize((text.size() + 7) / 8 * 8, ' ');  // so that the data is aligned to 8 bytes
   if (text.size() > kMaxHeaderBytes)
     throw Error(fmt::format("a header of {} bytes is too long", text.size()));
   const std::string crc = crc_text(as_byte_span(text));

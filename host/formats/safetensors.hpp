@@ -1,5 +1,5 @@
 // Files of named float tensors in the safetensors format: 8 bytes of header length (little-endian),
-// a JSON header, the data. Any safetensors reader takes ours and we take theirs.
+// a JSON header, the data. Any safetensors reader reads our files, and we read theirs.
 //
 // The format has no checksums and allows no trailing bytes, so ours live in its __metadata__: a
 // CRC-32 of each tensor's bytes ("sfnn.crc32.<name>") and one of the header ("sfnn.crc32", read as
@@ -33,10 +33,10 @@ struct TensorFile {
   friend bool operator==(const TensorFile&, const TensorFile&) = default;
 };
 
-// What a file without our checksums is: another program's, or a damaged one of ours.
+// How to treat a file without our checksums: as another program's, or as a damaged one of ours.
 enum class Checksums { where_present, required };
 
-// Throws Error where names repeat or a shape does not fit its values.
+// Throws Error if names repeat or a shape does not fit its values.
 std::string serialize(const TensorFile&);
 
 // Trusts nothing: throws DataError, with `name` in it, for anything but a well-formed file whose
@@ -45,8 +45,7 @@ std::string serialize(const TensorFile&);
 TensorFile parse_safetensors(std::span<const std::byte> bytes, std::string_view name,
                              Checksums checksums = Checksums::where_present);
 
-// The same of a file, whose size is compared with what its header says before more than that is
-// read.
+// The same for a file. Its size is compared with its header before anything else is read.
 TensorFile read_safetensors(const std::filesystem::path&,
                             Checksums checksums = Checksums::where_present);
 void write_safetensors(const std::filesystem::path&, const TensorFile&);  // atomically

@@ -1,5 +1,5 @@
-// A network with its weights where a backend can use them: the noun that training, evaluation,
-// sampling and prediction pass around.
+// A network with its weights in a backend's memory: the noun that training, evaluation, sampling
+// and prediction pass around.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace sfnn {
 
 class Model {
  public:
-  // params: [ParamLayout(spec).size]. x_mean: [D_in], taken off every input, or empty. Both are
-  // copied. Throws DataError if they do not fit the network.
+  // params: [ParamLayout(spec).size]. x_mean: [D_in], subtracted from every input, or empty. Both
+  // are copied. Throws DataError if they do not fit the network.
   Model(Backend&, const NetworkSpec&, std::span<const float> params,
         std::span<const float> x_mean = {});
 
@@ -25,7 +25,7 @@ class Model {
   // In the backend's memory.
   const float* params() const { return params_->floats(); }
   float* params() { return params_->floats(); }
-  const float* x_mean() const { return x_mean_->floats(); }  // null: nothing is taken off
+  const float* x_mean() const { return x_mean_->floats(); }  // null: nothing is subtracted
   std::size_t bytes() const { return params_->bytes() + x_mean_->bytes(); }
 
   // Hidden layer l draws its units at site first_site() + l: see Site in kernels/philox.hpp. A
@@ -38,7 +38,7 @@ class Model {
   // Network B: these weights, with deterministic units read as stochastic ones. Both models share
   // the memory of the weights. Throws ConfigError if layers are hybrid.
   Model as_stochastic() const;
-  // These weights, for inputs whose mean has been taken off already. Shares their memory, too.
+  // These weights, for inputs whose mean has already been subtracted. Shares their memory, too.
   Model for_centred_inputs() const;
 
  private:

@@ -160,7 +160,7 @@ std::vector<float> initial_params(const NetworkSpec& spec, std::uint64_t seed, d
     ++tensor;
     if (slot.fan_in == 0) continue;
     const double sigma = scale / std::sqrt(double(slot.fan_in));
-    // One normal of each pair of words; the row stands where a particle would.
+    // One normal per pair of words; the row takes the particle's place in the index.
     for (std::int64_t j = 0; j < slot.rows; ++j) {
       for (std::int64_t i = 0; i < slot.cols; ++i) {
         const double u = uniform(key, tensor, std::uint32_t(j), 2 * i);

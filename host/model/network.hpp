@@ -2,10 +2,10 @@
 // array.
 //
 // Layer l reads z, the output of the layer below (x for the first), and has
-//   n_s stochastic units:    s ~ Bernoulli(sigma(z W_s + b_s)), or p = 1/2 where `fixed`
+//   n_s stochastic units:    s ~ Bernoulli(sigma(z W_s + b_s)), or p = 1/2 if `fixed`
 //   n_d deterministic units: d = sigma(z W_d + s U + b_d)
-// Its own output is d, or s where it has no deterministic units. The output is o = z V + c.
-// Matrices are [inputs, units], so a row of activations times a matrix gives the next row.
+// Its own output is d, or s if it has no deterministic units. The output is o = z V + c. Matrices
+// are [inputs, units], so a row of activations times a matrix gives the next row.
 #pragma once
 
 #include <cstdint>
@@ -40,11 +40,11 @@ struct NetworkSpec {
   Output output = Output::bernoulli;
 
   std::int64_t depth() const { return std::int64_t(hidden.size()); }
-  // Of layer l; l = depth(): of the output.
+  // Inputs of layer l; l = depth(): of the output.
   std::int64_t input_width(std::int64_t l) const { return l == 0 ? D_in : hidden[l - 1].width(); }
   std::int64_t target_width() const { return sfnn::target_width(output, D_out); }
-  bool samples() const;   // any stochastic unit at all?
-  bool trains_s() const;  // any with weights?
+  bool samples() const;   // does it have stochastic units?
+  bool trains_s() const;  // any of them with weights?
   void validate() const;  // throws ConfigError
   friend bool operator==(const NetworkSpec&, const NetworkSpec&) = default;
 };
@@ -54,9 +54,9 @@ std::string to_string(const NetworkSpec&);
 
 // Network B: the deterministic units of A read as stochastic ones. W_d, b_d become W_s, b_s; the
 // flat layout stays.
-NetworkSpec as_stochastic(const NetworkSpec&);  // throws ConfigError where layers are hybrid
+NetworkSpec as_stochastic(const NetworkSpec&);  // throws ConfigError if layers are hybrid
 
-// What decay and rates tell apart.
+// Groups that decay and learning rates can distinguish.
 enum class ParamGroup {
   weight,  // W_s, W_d, U
   bias,    // b_s, b_d
@@ -67,7 +67,7 @@ enum class ParamGroup {
 struct ParamSlot {
   std::string name;  // "layer1.W_s", ..., "V", "c"
   std::int64_t offset = 0, rows = 0, cols = 0;
-  std::int64_t fan_in = 0;  // of a weight matrix's unit; 0 for a bias, c too
+  std::int64_t fan_in = 0;  // inputs per unit of a weight matrix; 0 for biases and c
   ParamGroup group = ParamGroup::weight;
 
   std::int64_t size() const { return rows * cols; }
@@ -80,13 +80,13 @@ struct LayerSlots {
 };
 
 // Every parameter in one array, so that the update, a checkpoint and a sum over devices are one
-// loop each. Slots start on 64-byte borders; the gaps stay zero.
+// loop each. Slots are aligned to 64 bytes; the gaps stay zero.
 struct ParamLayout {
   explicit ParamLayout(const NetworkSpec&);
 
   std::vector<LayerSlots> hidden;
   ParamSlot V, c;
-  std::int64_t size = 0;  // of the flat array, gaps included
+  std::int64_t size = 0;  // floats in the flat array, gaps included
 
   std::vector<ParamSlot> slots() const;  // those that exist, in order
   std::int64_t parameter_count() const;  // without gaps

@@ -13,20 +13,20 @@
 namespace sfnn {
 namespace {
 
-// In units of the view box, which are pixels where the page shows a chart at its natural size.
+// In units of the view box: pixels if the page shows a chart at its natural size.
 constexpr double kWidth = 560, kPlotHeight = 240;
 constexpr double kLeft = 62, kRight = 18, kTitle = 26, kLegendRow = 20, kAbove = 22, kBelow = 46;
 constexpr double kMark = 2.6;  // a point's radius
 constexpr double kTitleLetter = 8.2;
-constexpr double kLetter = 6.6;        // a letter of the legend, on average
-constexpr std::size_t kMaxMarks = 60;  // beyond so many points a line says it better
+constexpr double kLetter = 6.6;        // average width of a letter in the legend
+constexpr std::size_t kMaxMarks = 60;  // with more points, a line is clearer
 
-// Twice the largest is still a number.
+// Twice the largest is still finite.
 bool drawable(const Axis& axis, double value) {
   return std::abs(value) < 1e300 && (!axis.logarithmic || value > 0);
 }
 
-// From values to places along one side of the plot.
+// Maps values to positions along one side of the plot.
 class Scale {
  public:
   Scale(const Axis& axis, double low, double high, double begin, double end)
@@ -74,15 +74,15 @@ Range range_of(const Chart& chart, const Axis& axis, double Point::*coordinate) 
   range.low = axis.low.value_or(range.low);
   range.high = axis.high.value_or(range.high);
   if (range.high - range.low > 1e-6 * std::abs(range.low)) return range;
-  // One value only, but for rounding: room on both sides of it.
+  // Only one value, up to rounding: leave room on both sides.
   double room = axis.logarithmic ? range.low / 2 : std::abs(range.low) / 50;
   if (room == 0) room = 0.5;
   return {range.low - room, range.low + room};
 }
 
-// A little air, so that lines do not run along the frame.
+// Some space, so that lines do not run along the frame.
 Range with_air(Range range, const Axis& axis) {
-  constexpr double kAir = 0.05;  // of the plot's height
+  constexpr double kAir = 0.05;  // share of the plot's height
   if (axis.logarithmic) {
     const double factor = std::pow(range.high / range.low, kAir);
     return {axis.low ? range.low : range.low / factor,
@@ -131,8 +131,8 @@ class Drawing {
                        escape(shortened(chart_.title, std::size_t(kWidth / kTitleLetter))));
     draw_legend();
     draw_axes();
-    // Nested, so that what leaves the plot is cut off: a clip path would need a unique name. A
-    // little wider than the plot, for the marks on its sides.
+    // Nested, so that everything outside the plot is cut off: a clip path would need a unique name.
+    // A little wider than the plot, for the marks at its sides.
     out_ += fmt::format(
         "<svg x=\"{0}\" y=\"{1:.1f}\" width=\"{2}\" height=\"{3}\" viewBox=\"{0} {1:.1f} {2} "
         "{3}\">\n",
@@ -269,7 +269,7 @@ class Drawing {
   std::string out_;
 };
 
-// Of all programs that show SVG, only browsers know variables.
+// Among programs that show SVG, only browsers support variables.
 std::string in_light_colors(std::string css) {
   for (std::size_t at; (at = css.find("var(")) != css.npos;) {
     const std::size_t end = css.find(')', at);

@@ -1,5 +1,5 @@
-// Line charts and histograms as inline SVG: no script, no font, no file beside the page. Colours
-// are classes (c0, c1, ...) that the page's style sheet gives a light and a dark value.
+// Line charts and histograms as inline SVG: no script, no font, no other file. Colours are classes
+// (c0, c1, ...) that the page's style sheet gives a light and a dark value.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 namespace sfnn {
 
 struct Point {
-  double x = 0, y = 0;  // one that is not finite leaves a gap
+  double x = 0, y = 0;  // a value that is not finite leaves a gap
 };
 
 struct Series {
@@ -25,7 +25,7 @@ struct Series {
 struct Axis {
   std::string label;
   bool logarithmic = false;                   // values above zero only
-  std::optional<double> low = {}, high = {};  // else from the data
+  std::optional<double> low = {}, high = {};  // empty: from the data
   bool whole = false;                         // ticks at whole numbers only
 };
 
@@ -37,10 +37,9 @@ struct Chart {
   bool names_one = false;  // a legend for a single series, too
 };
 
-constexpr int kColors = 8;  // later series begin again, with other dashes
+constexpr int kColors = 8;  // later series reuse them, with other dashes
 
-// <svg>...</svg> with a legend where there are several series, or names_one; every text in it
-// escaped.
+// <svg>...</svg> with a legend if there are several series, or names_one; every text in it escaped.
 std::string to_svg(const Chart&);
 
 // A file of its own: charts row by row, with the style sheet inside.
@@ -48,7 +47,7 @@ std::string to_svg_file(const std::vector<Chart>&, int columns);
 
 std::string color_style();  // what the classes c0, c1, ... look like
 
-// Round numbers within [low, high], about so many.
+// Round numbers within [low, high], about `count` of them.
 std::vector<double> ticks(double low, double high, int about);
 std::vector<double> log_ticks(double low, double high);  // 1, 2, 5, 10, ... or whole decades
 

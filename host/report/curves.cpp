@@ -13,7 +13,7 @@
 namespace sfnn {
 namespace {
 
-// Of several runs, one that a chart has alone is named.
+// With several runs, a run that is alone in its chart is named.
 std::string figures(const Runs& runs, std::vector<Chart> charts) {
   std::string html = "<div class=\"figures\">\n";
   for (Chart& chart : charts) {
@@ -36,7 +36,7 @@ Group all_of(const Runs& runs) {
   return group;
 }
 
-// For a chart's title, where the data set itself is not here to be asked.
+// For a chart's title, without loading the data set itself.
 std::string name_of(const DataOptions& data) {
   if (data.set != "files") return fmt::format("{} {}", data.set, to_string(task_of(data)));
   const auto file = [](const std::string& path) {
@@ -45,7 +45,7 @@ std::string name_of(const DataOptions& data) {
   return fmt::format("{} to {}", file(data.train_x), file(data.train_y));
 }
 
-// Nats of another data set or task have nothing to do on the same axis.
+// Nats of different data sets or tasks do not belong on one axis.
 std::vector<Group> by_data(const Runs& runs) {
   const auto data_of = [](const ReportRun& run) {
     const DataOptions& data = run.config.data;
@@ -86,7 +86,7 @@ Series by_epoch(const Runs& runs, std::size_t r, Figure figure, double factor = 
   return series;
 }
 
-// Which epochs lie beyond the plot; of several runs, if it is not the same for all, of which runs.
+// Which epochs lie outside the plot; with several runs that differ, of which runs.
 std::string note_of_the_start(const Chart& chart) {
   std::set<std::string> epochs;
   std::vector<std::string> names;
@@ -106,15 +106,15 @@ std::string note_of_the_start(const Chart& chart) {
   if (epochs.size() == 1) return *epochs.begin() + " beyond the plot";
   const std::string note =
       fmt::format("early epochs of {} lie beyond the plot", fmt::join(names, ", "));
-  constexpr std::size_t kMostBytes = 64;  // beside the label of the axis
+  constexpr std::size_t kMostBytes = 64;  // next to the label of the axis
   return note.size() <= kMostBytes
              ? note
              : fmt::format("early epochs of {} of {} runs lie beyond the plot", names.size(),
                            chart.series.size());
 }
 
-// The first epochs are so far off that they would flatten all that follows: the plot's range is
-// that of the rest, and lines come in from beyond it, which a note says.
+// The first epochs are so far off that they would flatten the rest: the plot shows the range of the
+// rest, lines enter it from outside, and a note says so.
 void leave_out_the_start(Chart& chart) {
   double last = 0, low = std::numeric_limits<double>::infinity(), high = -low;
   for (const Series& series : chart.series)
@@ -169,8 +169,8 @@ std::string learning_section(const Runs& runs) {
 
 namespace {
 
-// A network that draws nothing has the same C_hat for every M: a line across, to compare the curves
-// with. None where there is no curve.
+// A network that draws nothing has the same C_hat for every M: a horizontal line to compare the
+// curves with. None if there is no curve.
 std::optional<Chart> particles_chart(const Runs& runs, const Group& group) {
   Chart chart{.title = title_of("C_hat against M", group),
               .x = {"M, particles", /*logarithmic=*/true},

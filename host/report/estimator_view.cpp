@@ -15,10 +15,10 @@ namespace {
 double length(const SquaredLength& l) {
   return l.known() ? std::sqrt(std::max(0.0, l.value)) : kUnknown;
 }
-// What the length is below, all but certainly.
+// An upper bound of the length, almost certainly.
 double bound(const SquaredLength& l) { return std::sqrt(std::max(0.0, l.value) + 2 * l.error); }
 
-// "0.412 ±0.02", or "< 0.05" where it could as well be nothing.
+// "0.412 ±0.02", or "< 0.05" if it could as well be zero.
 std::string length_text(const SquaredLength& l) {
   if (!l.known()) return "?";
   if (!l.beyond_noise()) return fmt::format("< {:.2g}", bound(l));
@@ -45,10 +45,10 @@ std::string reference_text(const ReferenceFigures& reference) {
                      reference.particles / 4, off);
 }
 
-using Row = std::vector<std::string>;  // weight matrix, measure, a cell for each estimator
+using Row = std::vector<std::string>;  // weight matrix, measure, one cell per estimator
 
-// Each row after a newline. Columns have the widths that suit most tables, so that those of a path
-// stand under each other, and are wider where a cell could not be told from its neighbour else.
+// Each row after a newline. Columns have fixed widths that suit most tables, so that those of a
+// path line up; a column grows if its text would touch the next.
 std::string aligned(const std::vector<Row>& rows) {
   constexpr std::size_t kWeights = 12, kMeasure = 9, kFigures = 15, kApart = 2;
   std::vector<std::size_t> widths(rows[0].size(), kFigures);
@@ -56,7 +56,7 @@ std::string aligned(const std::vector<Row>& rows) {
   for (const Row& row : rows)
     for (std::size_t c = 0; c < row.size(); ++c)
       widths[c] = std::max(widths[c], letters(row[c]) + kApart);
-  widths[1] = kMeasure;  // its words are known
+  widths[1] = kMeasure;  // fixed: its words are known
   std::string table;
   for (const Row& row : rows) {
     table += fmt::format("\n{:<{}}{:<{}}", row[0], widths[0], row[1], widths[1]);
@@ -86,7 +86,7 @@ struct Measure {
 };
 
 constexpr Measure kMeasures[] = {
-    {"Bias", "|E g \u2212 g_ref| / |g_ref|; no point where it is within the noise", true,
+    {"Bias", "|E g \u2212 g_ref| / |g_ref|; no point if it is within the noise", true,
      [](const GradientFigures& f) { return f.bias.beyond_noise() ? length(f.bias) : kUnknown; }},
     {"Variance of a draw", "trace of the covariance / |g_ref|\u00b2", true,
      [](const GradientFigures& f) { return f.variance; }},
@@ -95,7 +95,7 @@ constexpr Measure kMeasures[] = {
 };
 
 constexpr const char* kStepWithGaps =
-    "training step; no point where g_ref is zero or lost in its noise";
+    "training step; no point if g_ref is zero or lost in its noise";
 
 }  // namespace
 
@@ -134,7 +134,7 @@ std::vector<std::string> remarks_on(const StudyPoint& point) {
   std::vector<std::string> remarks;
   if (any(ReferenceGradient::zero))
     remarks.push_back(
-        "?: the reference gradient is exactly zero, as where every unit is saturated.");
+        "?: the reference gradient is exactly zero, e.g. because every unit is saturated.");
   if (any(ReferenceGradient::lost))
     remarks.push_back("?: the reference gradient is lost in its noise: raise --reference.");
   return remarks;

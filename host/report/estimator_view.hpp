@@ -11,7 +11,7 @@
 
 namespace sfnn {
 
-// A place on the training path with what was measured there.
+// A point on the training path with its measurements.
 template <class Measured>
 struct PathPoint {
   std::int64_t step = 0, epoch = 0;
@@ -24,11 +24,11 @@ using SweepPoint = PathPoint<std::vector<NormAtC>>;
 std::string to_table(const StudyPoint&);
 std::string to_table(const SweepPoint&);
 
-// What is to be said of the question marks in a table, a sentence for each cause.
+// An explanation of the question marks in a table, one sentence per cause.
 std::vector<std::string> remarks_on(const StudyPoint&);
 std::vector<std::string> remarks_on(const SweepPoint&);
 
-// A line for each estimator and weight matrix, or for each cM.
+// One line per estimator and weight matrix, or per cM.
 std::vector<MetricsLine> to_lines(const StudyPoint&, const StudyOptions&);
 std::vector<MetricsLine> to_lines(const SweepPoint&, const StudyOptions&);
 

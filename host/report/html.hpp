@@ -8,7 +8,8 @@
 
 namespace sfnn {
 
-constexpr std::string_view kMinus = "\u2212";  // as wide as a digit, and never broken off a line
+constexpr std::string_view kMinus =
+    "\u2212";  // as wide as a digit, and never separated by a line break
 
 // Safe as text and as a quoted attribute. Bytes that are not printable UTF-8 are shown as U+FFFD.
 std::string escape(std::string_view text);

@@ -64,7 +64,7 @@ std::vector<Column> final_columns(const Runs& runs) {
   return columns;
 }
 
-// Figures of another test, or of another M, say nothing about which run is better.
+// Figures of different tests, or of different M, do not show which run is better.
 bool comparable(const ReportRun& a, const ReportRun& b) {
   const auto tested_on = [](const ReportRun& run) {
     auto keys = key_texts(run.config);
@@ -138,7 +138,7 @@ std::string warnings(const Runs& runs) {
   std::string items;
   for (std::size_t r = 0; r < runs.size(); ++r) {
     std::vector<std::pair<std::string, std::size_t>> counts;  // in the order of their appearance
-    std::unordered_map<std::string, std::size_t> known;       // where in it
+    std::unordered_map<std::string, std::size_t> known;       // index in counts
     for (const EpochRecord& epoch : runs[r].metrics) {
       for (const std::string& text : epoch.warnings) {
         const auto [place, is_new] = known.emplace(text, counts.size());
@@ -152,7 +152,8 @@ std::string warnings(const Runs& runs) {
     }
   }
   if (items.empty()) return "";
-  return section("Warnings", "Seen at the ends of epochs, on examples that were not tested on.",
+  return section("Warnings",
+                 "Seen at the end of an epoch, on examples that are not part of the test.",
                  card(fmt::format("<ul>\n{}</ul>\n", items)));
 }
 
@@ -168,12 +169,12 @@ std::string samples(const Runs& runs) {
   }
   if (html.empty()) return "";
   return section("Samples",
-                 "Each row: a test example, what the network was given of it (where that is a "
+                 "Each row: a test example, what the network was given of it (if that is a "
                  "picture), and what it makes of that for several draws of the hidden units.",
                  fmt::format("<div class=\"figures\">\n{}</div>\n", html));
 }
 
-// Keys of the config that change nothing of this run.
+// Keys of the config that have no effect on this run.
 std::set<std::string_view> idle_keys(const ReportRun& run) {
   std::set<std::string_view> keys;
   if (!run.network.trains_s()) keys.insert({"train.estimator", "train.c", "train.baseline_decay"});
@@ -195,7 +196,7 @@ std::string config(const Runs& runs) {
   }
   same.head.push_back("value");
   for (std::size_t k = 0; k < texts.front().size(); ++k) {
-    std::set<std::string> values;  // where they matter
+    std::set<std::string> values;  // of the runs on which the key has an effect
     std::vector<std::string> cells = {escape(texts.front()[k].first)};
     for (const auto& of_run : texts) {
       if (of_run[k].second != kNothing) values.insert(of_run[k].second);
@@ -208,15 +209,15 @@ std::string config(const Runs& runs) {
     }
   }
   if (runs.size() == 1)
-    return section("Config",
-                   "Every value, as used; \u2013 where it changes nothing of this network.",
+    return section("Config", "Every value, as used; \u2013 if it has no effect on this network.",
                    card(to_html(same)));
   std::string html;
   if (!other.rows.empty()) html = to_html(other);
   html += fmt::format("<details><summary>{} values are the same in all runs</summary>{}</details>",
                       same.rows.size(), to_html(same));
   return section("Config",
-                 other.rows.empty() ? "The runs have the same config." : "Where the runs differ.",
+                 other.rows.empty() ? "The runs have the same config."
+                                    : "Values that differ between the runs.",
                  card(html));
 }
 
@@ -257,7 +258,7 @@ std::string style() {
 
 std::string report_page(const std::vector<ReportRun>& runs, const ReportOrigin& origin) {
   const std::string title = title_of(runs);
-  // The policy forbids every request: the page is whole, and nothing in a run can change that.
+  // The policy forbids every request: the page is complete, and nothing in a run can change that.
   std::string html = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "

@@ -1,4 +1,5 @@
-// One self-contained page that compares runs: what they measured, what they are, on what they ran.
+// One self-contained page that compares runs: what they measured, what they are, and where they
+// ran.
 #pragma once
 
 #include <optional>
@@ -12,11 +13,11 @@
 
 namespace sfnn {
 
-// What needed the network and its data, and not just the run's files.
+// Measurements that needed the network and its data, not only the run's files.
 struct Measured {
   std::string data_name;
   Evaluation test;
-  std::vector<LayerActivity> start;    // with the weights it began with; empty: they are gone
+  std::vector<LayerActivity> start;    // with the initial weights; empty: they are gone
   std::vector<LayerActivity> trained;  // the same layers with the run's weights
 };
 
@@ -28,7 +29,7 @@ struct ReportRun {
   std::vector<EpochRecord> metrics;
   std::vector<SessionRecord> sessions;
   std::optional<Measured> measured;
-  std::optional<Evaluation> own_test;  // of its last epoch; only where not measured
+  std::optional<Evaluation> own_test;  // of its last epoch; only if not measured for the page
   std::string note;                    // why something is missing; empty: nothing is
   std::string png;                     // samples; empty: none
 };

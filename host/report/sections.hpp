@@ -12,7 +12,7 @@ namespace sfnn {
 
 using Runs = std::vector<ReportRun>;
 
-inline constexpr std::string_view kNothing = "\u2013";  // where a figure does not exist
+inline constexpr std::string_view kNothing = "\u2013";  // in place of a figure that does not exist
 
 std::string fixed(std::optional<double> value, int digits);
 
@@ -24,7 +24,7 @@ std::string section(std::string_view title, std::string_view text, const std::st
 std::string card(const std::string& content);
 std::string named(const Runs&, std::size_t r);  // a run's name with its colour
 
-// Sections that are charts, empty where there is nothing to draw.
+// Sections that are charts; empty if there is nothing to draw.
 std::string learning_section(const Runs&);
 std::string particles_section(const Runs&);
 std::string hidden_units_section(const Runs&);

@@ -1,5 +1,5 @@
-// How the report looks, and charts that stand alone. Rules name their colours, var(--text); each has
-// a light and a dark value. Light is the default, so that print is light whatever the screen is.
+// Style of the report and of stand-alone charts. Rules name their colours, var(--text); each has a
+// light and a dark value. Light is the default, so that print is light whatever the screen is.
 #pragma once
 
 #include <string_view>

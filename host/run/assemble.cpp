@@ -71,7 +71,7 @@ std::vector<float> starting_weights(const Config& config, const NetworkSpec& spe
   const bool fits = saved.network() == spec ||
                     (is_deterministic(saved.network()) && as_stochastic(saved.network()) == spec);
   if (!fits) {
-    throw ConfigError(fmt::format("net.init_from = {}: its network is {}, and this one is {}",
+    throw ConfigError(fmt::format("net.init_from = {}: its network is {}, but this one is {}",
                                   config.net.init_from, to_string(saved.network()),
                                   to_string(spec)));
   }
@@ -80,7 +80,7 @@ std::vector<float> starting_weights(const Config& config, const NetworkSpec& spe
 
 TrainOptions train_options_of(const Config& config, const MachineOptions& machine) {
   TrainOptions options = config.train;
-  if (machine.backend.plain) options.drop_below = 0;  // the oracle leaves nothing out
+  if (machine.backend.plain) options.drop_below = 0;  // the reference path drops nothing
   return options;
 }
 

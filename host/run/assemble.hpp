@@ -1,4 +1,4 @@
-// From a config and what the machine has to the parts of the engine.
+// Builds the parts of the engine from a config and the machine's options.
 #pragma once
 
 #include <functional>
@@ -15,28 +15,30 @@
 
 namespace sfnn {
 
-// What belongs to the machine and not to the run: it is not stored with it.
+// Options of the machine, which are not stored with a run.
 struct MachineOptions {
   std::string data_root;  // empty: the search path (host/data/search_path.hpp)
   BackendOptions backend;
 };
 
-// For a config that came with a run: throws DataError where a name of data in it leads outside the
-// folders of data. Those that `settings`, from the command line, has changed are the user's own.
+// For a config that came with a run: throws DataError if a data path in it leads outside the data
+// folders. Paths changed by `settings`, from the command line, are trusted.
 void require_data_inside(const Config&, const MachineOptions&,
                          const std::vector<std::string>& settings);
 DataSet data_of(const Config&, const MachineOptions&);
 NetworkSpec network_of(const Config&, const DataSet&);
-NetworkSpec test_network_of(const Config&, const NetworkSpec&);  // B reads A's as stochastic
-Model test_model_of(const Config&, const Model&);                // the same of a model
-// Drawn weights or, with net.init_from, those of another run: of the same network, or of A where
-// this one is B. Damaged checkpoints are named to `warn` and passed over. Throws ConfigError where
-// the weights do not fit.
+NetworkSpec test_network_of(const Config&,
+                            const NetworkSpec&);   // network B reads A's units as stochastic
+Model test_model_of(const Config&, const Model&);  // the same for a model
+// Drawn weights or, with net.init_from, those of another run: of the same network, or of A if this
+// one is B. Damaged checkpoints are reported to `warn` and skipped. Throws ConfigError if the
+// weights do not fit.
 std::vector<float> starting_weights(const Config&, const NetworkSpec&,
                                     const std::function<void(const std::string&)>& warn);
 TrainOptions train_options_of(const Config&, const MachineOptions&);
-// What a run trains with, from its config or from the checkpoint that it continues from: the same
-// kind of device keeps the tiling, and so the order of every sum, whatever it would choose today.
+// The options that a run trains with, from its config or from the checkpoint that it continues: on
+// the same kind of device it keeps the tiling, and with it the order of every sum, whatever the
+// device would choose today.
 TrainOptions train_options_of(const Config&, const MachineOptions&, const Backend&,
                               const std::optional<Checkpoint>& saved);
 

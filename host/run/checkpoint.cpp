@@ -27,10 +27,12 @@ constexpr std::int64_t kVersion = 2;
 constexpr const char* kAbout = "sfnn.checkpoint";
 constexpr const char* kConfig = "sfnn.config";
 constexpr std::size_t kMaxAboutBytes = 64 * 1024;
-constexpr std::array<std::pair<Bytes, std::string_view>, 3> kBytes{
-    {{Bytes::numbers, "numbers"}, {Bytes::bits, "bits"}, {Bytes::grey, "grey"}}};
+constexpr std::array<std::pair<ByteEncoding, std::string_view>, 3> kBytes{
+    {{ByteEncoding::numbers, "numbers"},
+     {ByteEncoding::bits, "bits"},
+     {ByteEncoding::grey, "grey"}}};
 
-std::string_view name_of(Bytes bytes) {
+std::string_view name_of(ByteEncoding bytes) {
   for (const auto& [value, name] : kBytes)
     if (value == bytes) return name;
   return "?";
@@ -40,7 +42,7 @@ std::string_view name_of(Bytes bytes) {
   throw DataError(fmt::format("{} '{:.60}' is not known", key, name));
 }
 
-Bytes bytes_of(const std::string& wanted) {
+ByteEncoding encoding_of(const std::string& wanted) {
   for (const auto& [value, name] : kBytes)
     if (name == wanted) return value;
   refuse_name("x_bytes", wanted);
@@ -60,7 +62,7 @@ std::int64_t wanted_baseline(const NetworkSpec& network, const Config& config) {
   return PartLayout(network, config.train.estimator).baseline_size;
 }
 
-// The network that is trained has plain names.
+// The tensors of P have no prefix.
 std::string prefix_of(std::string_view network) {
   return network == kModelP ? "" : fmt::format("{}:", network);
 }
@@ -111,7 +113,7 @@ struct ToJson {
   void operator()(const char* key, double value) const {
     if (!std::isfinite(value))
       throw Error(fmt::format("checkpoint not saved: {} is not finite", key));
-    json[key] = value;  // as the shortest digits that read back as the same number
+    json[key] = value;  // the shortest digits that read back as the same number
   }
   void operator()(const char* key, const std::optional<double>& value) const {
     json[key] = nullptr;
@@ -195,12 +197,12 @@ void read_metadata(const TensorFile& file, Checkpoint& checkpoint) {
   if (json.contains("other_networks")) {
     for (const auto& [name, other] : json.at("other_networks").items()) {
       if (name.empty() || !std::ranges::all_of(name, is_letter) || name == kModelP)
-        throw DataError("a network's name is not one");
+        throw DataError("the name of a network is not valid");
       checkpoint.state.networks[name].spec = read_network(other);
     }
   }
   if (json.contains("x_bytes"))
-    checkpoint.x_bytes = bytes_of(json.at("x_bytes").get<std::string>());
+    checkpoint.x_bytes = encoding_of(json.at("x_bytes").get<std::string>());
   TrainState::visit(checkpoint.state, FromJson{json.at("state")});
   FromJson{json.at("tiling")}("tile", checkpoint.tiling.tile);
   FromJson{json.at("tiling")}("parts", checkpoint.tiling.parts);
@@ -220,7 +222,7 @@ void read_metadata(const TensorFile& file, Checkpoint& checkpoint) {
       (checkpoint.adds_by_tree() && !std::has_single_bit(parts)))
     throw DataError("its parts are not a power of two");
   if (checkpoint.tiling.tile > train.batch)
-    throw DataError("its tiling is of more examples than a step has");
+    throw DataError("its tiling covers more examples than a step has");
 }
 
 class TensorReader {
@@ -242,7 +244,7 @@ class TensorReader {
     return found->values;
   }
 
-  // Memory for the flat array is taken only after every tensor was found in its size.
+  // Memory for the flat array is allocated only after every tensor was found with the right size.
   std::vector<float> take_params(const std::string& prefix, const ParamLayout& layout) {
     const std::vector<ParamSlot> slots = layout.slots();
     for (const ParamSlot& slot : slots) take(prefix + slot.name, shape_of(slot));
@@ -254,7 +256,7 @@ class TensorReader {
     return flat;
   }
 
-  // network.spec is known; its arrays are read.
+  // Reads the arrays of the network whose spec is known.
   void take_network(const std::string& prefix, const Config& config, NetworkState& network) {
     const ParamLayout layout(network.spec);
     network.params = take_params(prefix, layout);

@@ -1,10 +1,10 @@
-// Everything a run needs to go on as if it had never stopped, in one safetensors file.
+// Everything a run needs to continue as if it had never stopped, in one safetensors file.
 //
 // Tensors, under the names of their slots: the weights ("layer1.W_s", "V"; biases have one
 // dimension), the optimiser's arrays ("velocity/layer1.W_s"), G1's averages ("baseline"), the mean
-// taken off x ("x_mean"). Another network than P has its name before each ("R:layer1.W_s"). All
-// else is text in the metadata: "sfnn.checkpoint" (JSON) and "sfnn.config" (TOML).
-// Draws and permutations follow from seed and step.
+// subtracted from x ("x_mean"). Networks other than P put their name in front ("R:layer1.W_s").
+// Everything else is text in the metadata: "sfnn.checkpoint" (JSON) and "sfnn.config" (TOML). Draws
+// and permutations follow from seed and step.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@
 namespace sfnn {
 
 struct Checkpoint {
-  std::int64_t version = 2;     // of the file's format, and of what its numbers depend on
-  TrainState state;             // the networks among it
-  std::vector<float> x_mean;    // [D_in], or empty: x is used as it is
-  Bytes x_bytes = Bytes::grey;  // how a file of inputs is read
+  std::int64_t version = 2;                   // of the file, and of what its numbers depend on
+  TrainState state;                           // includes the networks
+  std::vector<float> x_mean;                  // [D_in], or empty: x is used as it is
+  ByteEncoding x_bytes = ByteEncoding::grey;  // how a file of inputs is read
   Config config;
-  Tiling tiling;       // decides the order of sums, so a resumed run must not choose anew
+  Tiling tiling;       // decides the order of sums, so a resumed run keeps it
   std::string device;  // Backend::name() of the one that chose it; empty: not known
 
   // Version 1 added the parts of a gradient one after another.
@@ -36,8 +36,8 @@ struct Checkpoint {
   const std::vector<float>& params() const { return state.P().params; }
 };
 
-// Throws Error for a checkpoint that is not whole: a size that does not fit the network, a number
-// that is not finite.
+// Throws Error for a broken state: a size that does not fit the network, a number that is not
+// finite.
 TensorFile to_tensor_file(const Checkpoint&);
 // Throws DataError, with `name` in it, for anything that to_tensor_file would not have made. Takes
 // no more memory than the tensors and 32 MiB. Tensor names are compared with those of the network

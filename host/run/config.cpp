@@ -44,7 +44,7 @@ bool with_option(Config& config, std::string_view wanted, F&& f) {
 
 // --- messages ----------------------------------------------------------------------------------
 
-// How many letters must change, come or go to make one word the other.
+// Edit distance: how many letters must be changed, added or removed.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t(0));
@@ -59,8 +59,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-// Empty where none is near. A key without its section counts as close: 'epochs' means
-// 'train.epochs'.
+// Empty if none is near. A key without its section counts as close: 'epochs' means 'train.epochs'.
 std::string nearest_key(std::string_view key) {
   std::string nearest;
   std::size_t least = std::numeric_limits<std::size_t>::max();
@@ -109,7 +108,7 @@ void assign(std::string_view where, std::string_view key, std::string_view text,
   value = *std::move(parsed);
 }
 
-// A TOML value as --set would have it.
+// A TOML value as one would write it after --set.
 std::string plain_text(const toml::node& node) {
   if (const auto* array = node.as_array()) {
     std::string list;
@@ -145,7 +144,7 @@ bool is_section(std::string_view name) {
 }
 
 // Refuses what no config needs: each dot of a key nests one more table, which toml++ walks by
-// recursion, and in_ascii knows no strings of several lines.
+// recursion, and in_ascii cannot read strings of several lines.
 void check_text(std::string_view text, std::string_view name) {
   if (text.size() > kMaxConfigBytes)
     throw ConfigError(fmt::format("{}: {} bytes are too many for a config", name, text.size()));
@@ -158,9 +157,9 @@ void check_text(std::string_view text, std::string_view name) {
   }
 }
 
-// Where in a line of TOML one is. Keys and values are all the same to it.
+// Position in a line of TOML. Keys and values are treated alike.
 struct Place {
-  char quote = 0;  // of the string that is open
+  char quote = 0;  // the quote of the open string
   bool escaped = false, comment = false;
 
   void pass(char ch) {
@@ -178,9 +177,9 @@ struct Place {
   }
 };
 
-// The same TOML in ASCII: what is beyond it becomes an escape in "...", goes from comments, and is
-// refused elsewhere. Of some such characters toml++ 3.3 asks, with undefined behaviour, whether
-// they are spaces, and only its own parser knows where it will ask: it must see none of them.
+// The same TOML in ASCII: other characters become escapes in "...", are removed from comments, and
+// are refused elsewhere. toml++ 3.3 has undefined behaviour when it asks whether some of them are
+// spaces, and only its own parser knows when it will ask: it must see none of them.
 std::string in_ascii(std::string_view text, std::string_view name) {
   std::string ascii;
   Place place;
@@ -207,7 +206,7 @@ std::string in_ascii(std::string_view text, std::string_view name) {
 }  // namespace
 
 Config from_toml(std::string_view text, std::string_view name) {
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // some editors put it in front
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // some editors put it first
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   check_text(text, name);
   Config config;
@@ -273,7 +272,7 @@ std::string to_toml(const Config& config) {
 
 namespace {
 
-// Those that the help text itself does not name.
+// Choices that the help text does not name itself.
 template <class T>
 std::string choices_in_help(const T&) {
   if (std::is_same_v<T, bool> || std::is_same_v<T, Estimator>) return "";
@@ -339,7 +338,7 @@ std::uint64_t config_hash(const Config& config) {
 // --- meaning -----------------------------------------------------------------------------------
 
 void Config::validate() const {
-  // Widths of input and output come with the data; any will do here.
+  // The data decide the widths of input and output; any value will do here.
   const NetworkSpec network{
       .D_in = 1, .hidden = net.hidden, .D_out = 1, .output = Output::bernoulli};
   sfnn::validate(train, network);

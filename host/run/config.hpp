@@ -35,7 +35,7 @@ struct NetConfig {
 struct SaveConfig {
   std::int64_t every = 1;  // epochs
   std::int64_t steps = 0;
-  std::int64_t keep = 2;  // the newest, and the one before should the newest be damaged
+  std::int64_t keep = 2;  // the newest, and the one before in case the newest is damaged
 };
 
 struct EvalConfig {
@@ -45,7 +45,7 @@ struct EvalConfig {
 };
 
 struct Config {
-  // But for its root, as where files lie is the machine's matter, and its seed, which is
+  // Without its root, as the location of files is up to the machine, and its seed, which is
   // train.data_seed: data_of() (host/run/assemble.hpp) fills in both.
   DataOptions data;
   NetConfig net;
@@ -53,81 +53,82 @@ struct Config {
   SaveConfig save;
   EvalConfig eval;
 
-  // Checks what concerns several keys and needs no data. Throws ConfigError.
+  // Checks rules over several keys that need no data. Throws ConfigError.
   void validate() const;
 
-  // v(key, value, help, Allowed) for each option, grouped by section.
+  // Calls v(key, value, help, Allowed) for each option, grouped by section.
   template <class Self, class V>
   static void visit(Self& self, V&& v) {
     constexpr Allowed any{}, not_negative{.low = 0}, at_least_one{.low = 1},
         fraction{.low = 0, .high = 1, .high_open = true},
         rows{.low = 1, .high = 2147483647};  // rows are counted in 32 bits
-    v("seed", self.train.seed, "of the weights and of every draw", any);
+    v("seed", self.train.seed, "random seed for initial weights and all sampling", any);
 
     v("data.set", self.data.set,
-      "glyphs (built in), mnist, fashion-mnist, faces/att, a folder, or files", any);
-    v("data.train_x", self.data.train_x, "files: inputs, .npy or IDX, an example a row", any);
-    v("data.train_y", self.data.train_y, "files: targets, as many rows", any);
-    v("data.test_x", self.data.test_x, "files: the same for the test", any);
-    v("data.test_y", self.data.test_y, "files: the same for the test", any);
-    v("data.output", self.data.output, "files: the distribution of the targets", any);
-    v("data.task", self.data.task, "what to predict; auto: faces for faces, else halves", any);
+      "data set: glyphs (built in), mnist, fashion-mnist, faces/att, a folder, or files", any);
+    v("data.train_x", self.data.train_x, "files: inputs, .npy or IDX, one example per row", any);
+    v("data.train_y", self.data.train_y, "files: targets, one row per input row", any);
+    v("data.test_x", self.data.test_x, "files: test inputs", any);
+    v("data.test_y", self.data.test_y, "files: test targets", any);
+    v("data.output", self.data.output, "files: distribution of the targets", any);
+    v("data.task", self.data.task, "prediction task; auto: faces for faces, else halves", any);
     v("data.binarize", self.data.binarize,
-      "halves: draw pixels as bits once, anew each epoch, or leave them grey", any);
-    v("data.center", self.data.center, "take the mean of the training inputs off x", any);
+      "halves: pixels drawn as bits once, drawn again each epoch, or left grey", any);
+    v("data.center", self.data.center, "subtract the mean of the training inputs from x", any);
     v("data.noise", self.train.noise, "standard deviation of Gaussian noise on training inputs",
       not_negative);
-    v("data.limit", self.data.limit, "training examples, beside the validation ones; 0: all",
+    v("data.limit", self.data.limit,
+      "number of training examples to use, not counting validation; 0: all", not_negative);
+    v("data.valid", self.data.valid, "number of examples set aside for validation", not_negative);
+    v("data.test_limit", self.data.test_limit, "number of test examples to use; 0: all",
       not_negative);
-    v("data.valid", self.data.valid, "how many examples are set aside for validation",
-      not_negative);
-    v("data.test_limit", self.data.test_limit, "test examples; 0: all", not_negative);
-    v("data.test_subjects", self.data.test_subjects, "faces: whole subjects held out for the test",
-      not_negative);
-    v("data.seed", self.train.data_seed, "of binarisation and splits, apart from the run's seed",
-      any);
+    v("data.test_subjects", self.data.test_subjects,
+      "faces: number of subjects held out for the test", not_negative);
+    v("data.seed", self.train.data_seed,
+      "random seed for binarisation and splits, separate from the run's seed", any);
 
     v("net.hidden", self.net.hidden,
-      "layers: 200s stochastic, 200d deterministic, 40s+160d hybrid, 40n+160d noise", any);
-    v("net.init_scale", self.train.init_scale, "weights start as N(0, scale^2 / fan-in)",
-      not_negative);
+      "hidden layers: 200s stochastic, 200d deterministic, 40s+160d hybrid, 40n+160d noise", any);
+    v("net.init_scale", self.train.init_scale,
+      "scale of the initial weights: N(0, scale^2 / fan-in)", not_negative);
     v("net.init_from", self.net.init_from,
-      "a run or checkpoint whose weights to start from; empty: drawn weights", any);
+      "run or checkpoint to take initial weights from; empty: random weights", any);
 
     v("train.estimator", self.train.estimator,
-      "of the gradient of stochastic units: G1, G2, G3, G4 or G5", any);
-    v("train.particles", self.train.particles, "M, particles per example", rows);
+      "gradient estimator of stochastic units: G1, G2, G3, G4 or G5", any);
+    v("train.particles", self.train.particles, "M, the number of particles per example", rows);
     v("train.epochs", self.train.epochs, "passes over the training examples", not_negative);
     v("train.batch", self.train.batch, "examples per step", rows);
-    v("train.learning_rate", self.train.learning_rate, "at its peak", not_negative);
+    v("train.learning_rate", self.train.learning_rate,
+      "peak learning rate: linear warm-up, then linear decay to 0", not_negative);
     v("train.warmup_epochs", self.train.warmup_epochs,
-      "epochs of linear rise before the linear fall; auto: min(5, epochs / 5)", not_negative);
+      "epochs of linear warm-up; auto: min(5, epochs / 5)", not_negative);
     v("train.hidden_rate", self.train.hidden_rate,
-      "the hidden layers' rate over the output's; with G1, 1 / M takes the mean over particles",
+      "multiplier on the hidden layers' learning rate; 1/M with G1 averages over particles",
       not_negative);
-    v("train.momentum", self.train.momentum, "v = momentum * v + gradient", fraction);
-    v("train.baseline_decay", self.train.baseline_decay, "G1: of the averages behind L_bar",
+    v("train.momentum", self.train.momentum, "momentum: v = momentum * v + gradient", fraction);
+    v("train.baseline_decay", self.train.baseline_decay, "G1: decay of the averages behind L_bar",
       fraction);
-    v("train.c", self.train.c, "G5: what is taken off each w_bar; auto: 1 / M", any);
+    v("train.c", self.train.c, "G5: constant subtracted from each w_bar; auto: 1 / M", any);
     v("train.drop_below", self.train.drop_below,
-      "particles of smaller w_bar sit out the backward pass (on a GPU: if --eager); auto: 1e-6 / M",
+      "particles with smaller w_bar skip the backward pass (GPU: only with --eager); auto: 1e-6 / "
+      "M",
       fraction);
-    v("train.tile", self.train.tiling.tile, "examples worked on at a time; 0: chosen",
-      not_negative);
+    v("train.tile", self.train.tiling.tile, "examples per tile; 0: automatic", not_negative);
     v("train.parts", self.train.tiling.parts,
-      "places for a gradient's partial sums, a power of two; 0: chosen", not_negative);
+      "partial sums of a gradient, a power of two; 0: automatic", not_negative);
     v("train.save_every", self.save.every,
-      "epochs from a checkpoint to the next; the last epoch always saves one", at_least_one);
+      "epochs between checkpoints; the last epoch always saves one", at_least_one);
     v("train.save_steps", self.save.steps,
-      "steps from a checkpoint to the next within an epoch; 0: only at its end", not_negative);
-    v("train.keep", self.save.keep, "how many of the newest checkpoints stay, beside the best",
+      "steps between checkpoints within an epoch; 0: only at its end", not_negative);
+    v("train.keep", self.save.keep, "number of newest checkpoints to keep, besides the best",
       at_least_one);
 
-    v("eval.particles", self.eval.particles, "M of validation and test", rows);
-    v("eval.every", self.eval.every,
-      "epochs from a validation to the next; the last epoch always has one", at_least_one);
+    v("eval.particles", self.eval.particles, "M for validation and test", rows);
+    v("eval.every", self.eval.every, "epochs between validations; the last epoch always has one",
+      at_least_one);
     v("eval.as_stochastic", self.eval.as_stochastic,
-      "test a deterministic network with its units drawn (network B)", any);
+      "network B: test a deterministic network with its units drawn", any);
   }
 };
 
@@ -136,15 +137,15 @@ struct Config {
 // times its size.
 Config load_config(const std::filesystem::path&);
 Config from_toml(std::string_view text, std::string_view name_for_errors);
-void apply_setting(Config&, std::string_view key_equals_value);    // as --set has it
-Config changed(Config, const std::vector<std::string>& settings);  // all of them; and valid
+void apply_setting(Config&, std::string_view key_equals_value);    // one --set
+Config changed(Config, const std::vector<std::string>& settings);  // all of them, then validated
 
 std::string to_toml(const Config&);  // every value, in the table's order, with its help
-std::string config_help();           // a line a key, with default and help
+std::string config_help();           // one line per key, with default and help
 
 struct ConfigKey {
   std::string key;
-  std::vector<std::string> choices;  // empty: it is not one of a few words
+  std::vector<std::string> choices;  // empty: any value
 };
 std::vector<ConfigKey> config_keys();
 
@@ -152,7 +153,7 @@ std::vector<ConfigKey> config_keys();
 std::vector<std::pair<std::string_view, std::string>> key_texts(const Config&);
 // "train.epochs: 20 against 50" for each key whose values differ.
 std::vector<std::string> differences(const Config& a, const Config& b);
-// Equal for configs without differences, whatever the version of this program says in its help.
+// Equal for configs without differences, even if the help texts differ between versions.
 std::uint64_t config_hash(const Config&);
 
 }  // namespace sfnn

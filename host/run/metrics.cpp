@@ -52,9 +52,10 @@ void append_metrics(const fs::path& path, const MetricsLine& line) {
   const ssize_t count = ::write(file.get(), text.data(), text.size());
   if (count < 0) fail(std::generic_category().message(errno));
   if (std::size_t(count) < text.size()) fail("the disk is full");
-  // The checkpoint that follows takes the line for written.
+  // The next checkpoint counts on this line.
   if (::fsync(file.get()) != 0) fail(std::generic_category().message(errno));
-  // A directory that one may write to but not read cannot be opened, and is left to the system.
+  // A directory that is writable but not readable cannot be opened: the system syncs it when it
+  // likes.
   if (facts.st_size == 0 && !sync_directory(path.parent_path()) && errno != EACCES)
     fail(std::generic_category().message(errno));
 }
@@ -79,7 +80,7 @@ void for_each_line(std::string_view text, std::string_view name, const Warn& war
     if (fault == nullptr) {
       f(std::move(line));
     } else if (warn) {
-      warn(fmt::format("{}:{}: {}: passed over", name, number, fault));
+      warn(fmt::format("{}:{}: {}: skipped", name, number, fault));
     } else {
       throw DataError(fmt::format("{}:{}: {}", name, number, fault));
     }

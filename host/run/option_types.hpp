@@ -1,7 +1,7 @@
-// The types an option's value may have, one struct each: how it reads on the command line and in
-// TOML, how it is written, and how to say what would have been right. For config.cpp alone.
+// The types an option's value may have, one struct each: how it is read from the command line and
+// TOML, how it is written, and how to describe what is allowed. For config.cpp alone.
 //
-//   text(value)           as --set takes it; parse gives the very same value back
+//   text(value)           as --set takes it; parse gives the same value back
 //   parse(text, allowed)  nothing: not of this type, or not allowed
 //   expected(allowed)     "a whole number from 1 to 100"
 //   choices()             what it may be, if it is one of a few words
@@ -9,8 +9,8 @@
 //   toml(value)           as a config file has it
 #pragma once
 
-// toml++ asserts a little of its input before it checks it: where its parser is compiled here, a
-// malformed time is to give its error and not an abort.
+// toml++ asserts something about its input before it checks it: with its parser compiled here, a
+// malformed time must give an error and not an abort.
 #define TOML_ASSERT(expr) static_assert(true)
 
 #include <fmt/format.h>
@@ -201,7 +201,7 @@ struct OptionType<Output> : NamedOption<Output, kOutputs, &OutputRow::id> {};
 template <HasNames E>
 struct OptionType<E> : NamedOption<E, names_of(E()), &Named<E>::value> {};
 
-// Layers: a list of texts in TOML, commas between them on the command line.
+// Layers: a list of strings in TOML, separated by commas on the command line.
 template <>
 struct OptionType<std::vector<LayerSpec>> {
   using Value = std::vector<LayerSpec>;
@@ -215,7 +215,7 @@ struct OptionType<std::vector<LayerSpec>> {
     if (text.empty()) return layers;
     for (std::size_t begin = 0; begin <= text.size();) {
       const std::size_t end = std::min(text.find(',', begin), text.size());
-      layers.push_back(parse_layer(text.substr(begin, end - begin)));  // throws: it knows best
+      layers.push_back(parse_layer(text.substr(begin, end - begin)));  // its own error says more
       begin = end + 1;
     }
     return layers;

@@ -18,7 +18,7 @@ std::vector<float> row_of(const Columns& columns, std::int64_t row) {
   return values;
 }
 
-// A cell with y in it: below x where y continues it, else alone.
+// A cell with y in it: below x if y continues it, else alone.
 std::vector<float> cell(const DataSet& data, const std::vector<float>& x, std::vector<float> y) {
   if (!data.y_below_x) return y;
   std::vector<float> both = x;
@@ -26,10 +26,10 @@ std::vector<float> cell(const DataSet& data, const std::vector<float>& x, std::v
   return both;
 }
 
-// Is x, where y does not continue it, a picture that fits a cell?
+// If y does not continue x: is x a picture that fits a cell?
 bool shows_x(const DataSet& data) { return data.x_image == data.y_image; }
 
-// What stands left of the samples: the example, and what the network was given of it.
+// The cells left of the samples: the example, and the part of it that the network was given.
 std::vector<std::vector<float>> given_cells(const DataSet& data, const std::vector<float>& x,
                                             const std::vector<float>& y) {
   std::vector<std::vector<float>> cells{cell(data, x, y)};
@@ -41,7 +41,7 @@ std::vector<std::vector<float>> given_cells(const DataSet& data, const std::vect
   return cells;
 }
 
-// Small pictures are shown as large as digits of 28 pixels, about.
+// Small pictures are magnified to about the size of 28-pixel digits.
 int magnification_of(std::int64_t height) {
   return int(std::clamp<std::int64_t>(56 / height, 2, 4));
 }

@@ -1,5 +1,5 @@
-// Sample grids as in the paper's Figure 2: an example, what the network was given of it, and what
-// it makes of that.
+// Sample grids as in the paper's Figure 2: an example, the part of it that the network was given,
+// and what the network makes of that.
 #pragma once
 
 #include <cstdint>

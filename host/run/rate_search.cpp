@@ -17,8 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kWanted = 0.5;      // share of the best run's gain below which a run is given up
-constexpr std::size_t kTrusted = 2;  // epochs after which that is asked
+constexpr double kMinShareOfBestGain = 0.5;  // a run that gains less is given up
+constexpr std::size_t kEpochsBeforeGivingUp = 2;
 
 double number(std::string_view text) {
   double value = 0;
@@ -28,7 +28,7 @@ double number(std::string_view text) {
 
 // --- the trials so far -------------------------------------------------------------------------
 
-// What a trial depends on, its rate apart.
+// Identifies everything that a trial depends on, except its rate.
 std::string key_of(const Config& short_config) {
   Config config = short_config;
   config.train.learning_rate = 0;
@@ -51,7 +51,7 @@ void save_search(const RunDirectory& directory, const RateSearch& search) {
   write_file_atomically(directory.search_options(), line.dump() + '\n');
 }
 
-// A trial that `run` below could have made, of `epochs` epochs at most; none: anything else.
+// A trial that Trials::run could have made, with at most `epochs` epochs; none: anything else.
 std::optional<RateTrial> to_trial(const MetricsLine& line, std::int64_t epochs) {
   const auto rate = line.find("learning_rate"), end = line.find("end"),
              nlls = line.find("valid_nll");
@@ -71,7 +71,7 @@ std::optional<RateTrial> to_trial(const MetricsLine& line, std::int64_t epochs) 
   return whole ? std::optional(trial) : std::nullopt;
 }
 
-// Trials of another config do not count, and go.
+// Trials of another config do not count and are removed.
 std::vector<RateTrial> known_trials(const fs::path& path, const std::string& key,
                                     std::int64_t epochs) {
   std::vector<MetricsLine> lines = read_metrics(path);
@@ -126,8 +126,9 @@ class Trials {
   }
   bool is_hopeless(const RateTrial& trial, const RateTrial* best) const {
     const std::size_t epoch = trial.valid_nll.size();
-    if (epoch < kTrusted) return false;
-    const double needed = best ? kWanted * (*untrained_nll_ - best->valid_nll[epoch - 1]) : 0;
+    if (epoch < kEpochsBeforeGivingUp) return false;
+    const double needed =
+        best ? kMinShareOfBestGain * (*untrained_nll_ - best->valid_nll[epoch - 1]) : 0;
     return *untrained_nll_ - trial.valid_nll.back() < needed;
   }
 
@@ -169,9 +170,21 @@ std::optional<RateTrial> Trials::run(double rate, const RateTrial* best, const R
   return trial;
 }
 
+const char* words_for(TrialEnd end) {
+  switch (end) {
+    case TrialEnd::finished:
+      return "finished";
+    case TrialEnd::hopeless:
+      return "given up: too slow";
+    case TrialEnd::not_finite:
+      return "given up: not finite";
+  }
+  return "";
+}
+
 std::string row_of(const RateTrial& trial) {
   return fmt::format("  {:<10} {:>6} {:>12}  {}", trial.rate, trial.valid_nll.size(),
-                     fmt::format("{:.4f}", trial.valid_nll.back()), to_string(trial.end));
+                     fmt::format("{:.4f}", trial.valid_nll.back()), words_for(trial.end));
 }
 
 }  // namespace
@@ -192,7 +205,7 @@ std::vector<double> rate_grid(const RateRange& range) {
   for (int k = 6; k >= -12; --k) {
     for (const int digit : {3, 1}) {
       const double rate =
-          number(fmt::format("{}e{}", digit, k));  // the very number one would write
+          number(fmt::format("{}e{}", digit, k));  // exactly the number that one would write
       if (rate >= range.low && rate <= range.high) grid.push_back(rate);
     }
   }
@@ -238,7 +251,7 @@ std::optional<double> search_rate(Backend& backend, const MachineOptions& machin
   Config config = search.config;
   const std::int64_t chosen = search.epochs > 0 ? search.epochs : config.train.epochs / 5;
   config.train.epochs = std::max<std::int64_t>(search.epochs > 0 ? 1 : 2, chosen);
-  config.train.warmup_epochs.reset();  // the long run's share, not its count
+  config.train.warmup_epochs.reset();  // the same share as in the long run, not the same count
   const std::vector<double> grid = rate_grid(search.range);
   const fs::path file = directory.search();
   directory.begin_search(/*is_known=*/saved_search(directory).has_value());

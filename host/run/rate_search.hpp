@@ -1,11 +1,10 @@
 // The learning rate, chosen as the paper does: a grid of {1, 3} x 10^k, a short run of each rate
 // on the training examples, and the lowest NLL on the validation examples.
 //
-// Rates are tried from the highest down. A run is given up at the end of an epoch when C_hat or the
-// NLL is no longer a number, or when, from its second epoch on, it has gained less over the
-// untrained network than half of what the best run so far had gained by the same epoch (with none
-// so far: nothing at all). All runs draw the same numbers, so the choice depends on the config
-// alone.
+// Rates are tried from the highest down. A run is given up at the end of an epoch if C_hat or the
+// NLL is not finite, or if, from its second epoch on, it has gained less than half of what the best
+// run so far had gained by the same epoch over the untrained network (if there is none yet: nothing
+// at all). All runs draw the same numbers, so the choice depends on the config alone.
 #pragma once
 
 #include <functional>
@@ -41,15 +40,15 @@ struct RateTrial {
 constexpr std::int64_t kMaxSearchEpochs = 1'000'000;
 
 struct RateSearch {
-  Config config;  // of the run to come; its own rate does not matter
+  Config config;  // config of the run to come; its own rate does not matter
   RateRange range;
-  std::int64_t epochs = 0;  // of each short run; 0: a fifth of train.epochs, at least 2
+  std::int64_t epochs = 0;  // length of each short run; 0: a fifth of train.epochs, at least 2
   std::function<bool()> stop = [] { return false; };  // asked after each step
 };
 
-// What a search was asked to do, kept in the run directory's search.json from its beginning, so
-// that --resume needs nothing else. None: there was no search. Throws DataError, or ConfigError for
-// its config, where the file holds anything else.
+// The options of a search, kept in the run directory's search.json from its beginning, so that
+// --resume needs nothing else. None: there was no search. Throws DataError, or ConfigError for its
+// config, if the file holds anything else.
 struct SavedSearch {
   Config config;
   RateRange range;
@@ -58,9 +57,9 @@ struct SavedSearch {
 std::optional<SavedSearch> saved_search(const RunDirectory&);
 
 // The best rate; none: stopped. Trials are kept in the run directory's search.jsonl as they end,
-// and one found there is not repeated. Throws ConfigError where there is nothing to validate on or
-// files of another's are in the way, DataError where search.json or search.jsonl holds what no
-// search has written, Error where no rate of the grid trains.
+// and one found there is not repeated. Throws ConfigError if there is nothing to validate on or if
+// other files are in the way, DataError if search.json or search.jsonl holds what no search has
+// written, Error if no rate of the grid trains.
 std::optional<double> search_rate(Backend&, const MachineOptions&, const DataSet&,
                                   const RateSearch&, RunDirectory&, Progress&);
 

@@ -1,6 +1,5 @@
 // The lines of metrics.jsonl and sessions.jsonl, each key once. The files may have been edited by
-// anybody: what is of another type than it should be is read as nothing, other keys are passed
-// over.
+// anybody: a value of the wrong type is read as missing, unknown keys are ignored.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +15,21 @@ namespace sfnn {
 
 enum class IfEmpty { left_out, null };  // how an empty value is written
 
-// What a run measured in an epoch.
+// Measurements of a run in one epoch.
 struct EpochRecord {
   std::optional<std::uint64_t> epoch, step;
   std::optional<double> train_c_hat;
   std::optional<double> valid_nll;
   std::optional<double> learning_rate, effective_particles;
   std::optional<double> valid_error;
-  // Of the last epoch, as test_figures.hpp has them.
+  // Test figures, in the last epoch only: see test_figures.hpp.
   std::optional<double> test_nll, test_error, test_criterion_sse, test_mean_sse;
   std::optional<std::int64_t> test_particles;
   std::vector<std::string> warnings;
-  std::optional<double> seconds;  // of training so far
+  std::optional<double> seconds;  // training time so far
   bool never_saved = false;       // checkpoints were due before, and none could be written
 
-  // v(key, value, if_empty) for each member, in the order of the file.
+  // Calls v(key, value, if_empty) for each member, in the order of the file.
   template <class Self, class V>
   static void visit(Self& self, V&& v) {
     v(kEpochKey, self.epoch, IfEmpty::left_out);
@@ -51,10 +50,10 @@ struct EpochRecord {
   }
 };
 
-// On what, by what and when a run was started or resumed.
+// When a run was started or resumed, on which device and by which version.
 struct SessionRecord {
   std::optional<std::string> started;
-  std::optional<std::uint64_t> step;  // the one it went on from
+  std::optional<std::uint64_t> step;  // the step it continued from
   std::optional<std::string> device, cpu, version;
 
   template <class Self, class V>
@@ -67,11 +66,10 @@ struct SessionRecord {
   }
 };
 
-std::string to_text(const EpochRecord&);  // as the file has it, without its newline
+std::string to_text(const EpochRecord&);  // as in the file, without its newline
 std::string to_text(const SessionRecord&);
 
-// As append_metrics and read_metrics have it. A record takes at most 96 times the memory of its
-// line.
+// Like append_metrics and read_metrics. A record takes at most 96 times the memory of its line.
 void append_record(const std::filesystem::path&, const EpochRecord&);
 void append_record(const std::filesystem::path&, const SessionRecord&);
 std::vector<EpochRecord> parse_epochs(std::string_view text, std::string_view name_for_errors,
@@ -79,8 +77,8 @@ std::vector<EpochRecord> parse_epochs(std::string_view text, std::string_view na
 std::vector<EpochRecord> read_epochs(const std::filesystem::path&, const Warn& warn = nullptr);
 std::vector<SessionRecord> read_sessions(const std::filesystem::path&, const Warn& warn = nullptr);
 
-// Takes the lines of later epochs out of the file, atomically, and leaves the others as they are:
-// a resumed run trains, and reports, again what its checkpoint does not know of.
+// Removes the lines of later epochs from the file, atomically, and leaves the others as they are: a
+// resumed run trains and reports those epochs again.
 void take_back_epochs_after(const std::filesystem::path&, std::uint64_t epoch, const Warn& warn);
 
 }  // namespace sfnn

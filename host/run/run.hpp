@@ -1,5 +1,5 @@
 // A run on disk, opened once: its directory, its config and its newest checkpoint, which is read
-// with the lock held. Whoever goes on with the run hands all of it over.
+// with the lock held. The code that continues the run takes all of it over.
 #pragma once
 
 #include <exception>
@@ -17,19 +17,19 @@ class Run {
 
   RunDirectory& directory() { return directory_; }
   const RunDirectory& directory() const { return directory_; }
-  // Of the run that the directory holds; read when it is first asked for. None: it holds none.
+  // Config of the run in the directory; read when first asked for. None: there is no run.
   const std::optional<Config>& config();
   // Throws ConfigError, with the differences, if the directory's run has another config.
   void require_same(const Config&);
 
-  // Locks the directory, then reads its newest checkpoint. Damaged ones are named to `warn` and
-  // passed over. Throws ConfigError if another process trains there. What lies where one may not
-  // write is opened all the same: require_lock() then throws.
+  // Locks the directory, then reads its newest checkpoint. Damaged ones are reported to `warn` and
+  // skipped. Throws ConfigError if another process trains there. A read-only directory is opened
+  // all the same: require_lock() then throws.
   void open(const Warn& warn);
   void look(const Warn& warn) { newest_ = directory_.newest(warn); }  // the same without a lock
   void require_lock() const;
 
-  // Of what was opened; none: there is no whole one.
+  // The checkpoint found by open() or look(); none: there is no whole one.
   const std::optional<Checkpoint>& newest() const { return newest_; }
   std::optional<Checkpoint> take_newest() { return std::exchange(newest_, std::nullopt); }
 

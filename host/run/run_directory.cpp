@@ -18,7 +18,7 @@ constexpr std::string_view kStep = "step-", kEnding = ".safetensors";
 
 std::string step_name(std::int64_t step) { return fmt::format("{}{:08}{}", kStep, step, kEnding); }
 
-// None: not a name that step_name would have given.
+// None: not a name made by step_name.
 std::optional<std::int64_t> step_of(const std::string& name) {
   if (!name.starts_with(kStep)) return std::nullopt;
   std::int64_t step = -1;
@@ -49,25 +49,25 @@ void RunDirectory::lock() {
     throw ConfigError(fmt::format("{} is in use by {}: wait for its end, or choose another --out",
                                   path_.string(), holder));
   }
-  // Elsewhere such a name is somebody else's.
+  // Outside a run, such a name belongs to somebody else.
   if (holds_run() || fs::exists(search_options())) remove_temporaries();
 }
 
-// Where nobody has a lock yet, none is left among files of somebody else's; where there is one, its
-// holder may be writing them.
+// Without a lock file nothing is left among somebody else's files; with one, its holder may be
+// writing them.
 void RunDirectory::lock_after(FunctionRef<void()> require_room) {
   if (!fs::exists(fs::symlink_status(path_ / "lock"))) require_room();
   lock();
   require_room();
 }
 
-// Those of the report stay: whoever writes it holds no lock, and may be about to.
+// Those of the report stay: a process that writes it holds no lock and may still be busy.
 void RunDirectory::remove_temporaries() const {
   constexpr std::array<std::string_view, 5> kFiles = {"config.toml", "metrics.jsonl", "samples.png",
                                                       "search.json", "search.jsonl"};
   constexpr std::array<std::string_view, 2> kCheckpoints = {"latest", "best.safetensors"};
   const auto remove = [](const fs::path& directory, const auto& is_ours) {
-    std::error_code ignored;  // one file too many is no reason to stop
+    std::error_code ignored;  // one leftover file is no reason to stop
     for (const auto& entry : fs::directory_iterator(directory, ignored)) {
       const auto target = target_of_temporary(entry.path().filename().string());
       if (target && is_ours(*target) && entry.symlink_status().type() == fs::file_type::regular)
@@ -96,8 +96,8 @@ void RunDirectory::create(const Config& config) {
   write_file_atomically(path_ / "config.toml", to_toml(config));
 }
 
-// A run's config is written before all else: what lies there without one is somebody else's, and
-// would be replaced or, as an old checkpoint, removed.
+// A run's config is written first: files without one belong to somebody else, and would be replaced
+// or, like old checkpoints, removed.
 void RunDirectory::require_nothing_in_the_way() const {
   require_config_of_checkpoints();
   std::vector<fs::path> files = steps();
@@ -116,7 +116,7 @@ void RunDirectory::require_config_of_checkpoints() const {
   const std::vector<fs::path> files = steps();
   if (files.empty() || holds_run()) return;
   throw ConfigError(fmt::format(
-      "{} exists, and {} does not: to go on with that run, write its config there "
+      "{} exists, and {} does not: to continue that run, write its config there "
       "again, which `sfnn info {}` shows; else choose another --out",
       files.front().string(), (path_ / "config.toml").string(), files.front().string()));
 }
@@ -149,7 +149,7 @@ void RunDirectory::clear(const Config& config) {
     throw ConfigError(
         fmt::format("{} exists and holds no run: choose another --out", path_.string()));
   }
-  require_same(config);  // before a lock is left in another's run
+  require_same(config);  // before a lock is left in somebody else's run
   lock();
   require_same(config);
   for (const StepFile& file : step_files()) fs::remove(file.path);
@@ -165,12 +165,12 @@ void RunDirectory::save(const Checkpoint& checkpoint) {
   save_checkpoint(checkpoints() / name, checkpoint);
   write_file_atomically(checkpoints() / "latest", name + "\n");
 
-  // Files of later steps are damaged ones that this run was not resumed from: they neither count
-  // nor go.
+  // Files of later steps are damaged ones that this run did not resume from: they neither count nor
+  // are removed.
   std::vector<StepFile> files = step_files();
   std::erase_if(files, [&](const StepFile& file) { return file.step > checkpoint.state.step; });
   for (std::size_t i = checkpoint.config.save.keep; i < files.size(); ++i) {
-    std::error_code ignored;  // one file too many is no reason to stop
+    std::error_code ignored;  // one leftover file is no reason to stop
     fs::remove(files[i].path, ignored);
   }
 }
@@ -190,7 +190,7 @@ std::vector<RunDirectory::StepFile> RunDirectory::step_files() const {
     if (step && entry->symlink_status(gone).type() == fs::file_type::regular)
       files.push_back({*step, entry->path()});
   }
-  // What cannot be seen may be there all the same.
+  // A checkpoint that cannot be listed may exist all the same.
   if (ec && ec != std::errc::no_such_file_or_directory && ec != std::errc::not_a_directory)
     throw DataError(fmt::format("{}: cannot be read: {}", checkpoints().string(), ec.message()));
   std::ranges::sort(files, std::greater(), &StepFile::step);
@@ -211,9 +211,9 @@ std::optional<Checkpoint> RunDirectory::newest(
       return load_checkpoint(file.path);
     } catch (const DataError& error) {
       const bool oldest = file.step == files.back().step;
-      warn(fmt::format(
-          "{}: {}", error.what(),
-          oldest ? "there is none before it" : "passed over for the checkpoint before it"));
+      warn(
+          fmt::format("{}: {}", error.what(),
+                      oldest ? "there is none before it" : "skipped for the checkpoint before it"));
     }
   }
   return std::nullopt;

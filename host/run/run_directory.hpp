@@ -1,4 +1,4 @@
-// The files that a run leaves, and the rules by which its checkpoints come and go:
+// The files of a run, and the rules by which its checkpoints are kept and removed:
 //
 //   config.toml   metrics.jsonl   samples.png   report.html
 //   sessions.jsonl                              when and on what it was started and resumed
@@ -8,7 +8,7 @@
 //   checkpoints/best.safetensors                by validation NLL
 //   checkpoints/latest                          the name of the newest, for people and scripts
 //
-// Neither is anything written nor read through a link in it: what is one throws DataError.
+// Nothing is written or read through a link in it: a link throws DataError.
 #pragma once
 
 #include <filesystem>
@@ -36,38 +36,38 @@ class RunDirectory {
   std::filesystem::path samples() const { return path_ / "samples.png"; }
   std::filesystem::path search() const { return path_ / "search.jsonl"; }
   std::filesystem::path search_options() const { return path_ / "search.json"; }
-  Config config() const;  // of the run that it holds
+  Config config() const;  // config of the run in it
   std::filesystem::path best() const { return path_ / "checkpoints" / "best.safetensors"; }
 
   bool holds_run() const;  // is there a config of a run?
-  // Makes the directory and keeps other runs out until this object is gone, or the process. Throws
-  // ConfigError where another process trains there. What writes to the directory locks it first.
-  // Temporaries that a killed run left are removed.
+  // Makes the directory and keeps other runs out as long as this object or the process lives.
+  // Throws ConfigError if another process trains there. Whatever writes to the directory locks it
+  // first. Temporaries of killed runs are removed.
   void lock();
-  // Locks the directory for a search, whose files `create` then takes for its own. is_known: those
-  // that are there are a search's. Else throws ConfigError where files are in the way.
+  // Locks the directory for a search, whose files `create` then accepts. is_known: the files there
+  // belong to a search. If not, throws ConfigError if files are in the way.
   void begin_search(bool is_known);
-  // Locks the directory for a new run and leaves its config, or throws ConfigError: it holds a run
-  // already, of this config or another, or files that this one would take for its own.
+  // Locks the directory for a new run and writes its config, or throws ConfigError: it already
+  // holds a run, of this config or another, or files with names that a run uses.
   void create(const Config&);
-  // Throws ConfigError, which tells how to go on, where there are checkpoints and no config.
+  // Throws ConfigError, which says how to continue, if there are checkpoints but no config.
   void require_config_of_checkpoints() const;
-  // Throws ConfigError, with the differences, where the directory's config is not this one.
+  // Throws ConfigError, with the differences, if the directory's config is not this one.
   void require_same(const Config&) const;
   void require_same(const Config& own, const Config& other) const;  // own: config(), read before
 
   // Locks the directory and removes the files of a run of this config, and nothing else. Throws
-  // ConfigError, before anything is touched, where the directory holds something else; an absent or
+  // ConfigError, before anything is touched, if the directory holds something else; a missing or
   // empty one is fine.
   void clear(const Config&);
 
-  // As the newest. Of the older ones, those beyond the config's train.keep are removed.
+  // Saves it as the newest. Older ones beyond the config's train.keep are removed.
   void save(const Checkpoint&);
   void save_best(const Checkpoint&);
-  // The newest checkpoint that is whole. Damaged ones are named to `warn` and passed over.
+  // The newest whole checkpoint. Damaged ones are reported to `warn` and skipped.
   std::optional<Checkpoint> newest(const std::function<void(const std::string&)>& warn) const;
-  // For a run that has no whole one. Throws DataError unless it may have been killed before it
-  // saved its first: there are damaged ones, or `latest` or the metrics tell of one that is gone.
+  // For a run without a whole checkpoint. Throws DataError if it must have saved one: there are
+  // damaged ones, or `latest` or the metrics mention one that is gone.
   void require_never_saved() const;
   std::vector<std::filesystem::path> steps() const;  // all that are kept, newest first
 

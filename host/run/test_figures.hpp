@@ -12,6 +12,6 @@ namespace sfnn {
 std::string test_figures(const Evaluation&);  // "NLL 55.330 (M = 100), error 2.15 %"
 
 void add_test(EpochRecord&, const Evaluation&);
-std::optional<Evaluation> test_in(const EpochRecord&);  // what add_test wrote, if it did
+std::optional<Evaluation> test_in(const EpochRecord&);  // what add_test wrote, if anything
 
 }  // namespace sfnn

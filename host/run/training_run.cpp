@@ -15,11 +15,11 @@
 namespace sfnn {
 namespace {
 
-// Steps from one look at the metrics to the next on a device that has to be waited for; elsewhere a
-// look is two numbers, and every step has one.
+// Steps between reads of the metrics on a device that must be waited for; elsewhere a read is two
+// numbers, and every step has one.
 constexpr std::int64_t kLookEvery = 16;
 
-// What an epoch's warnings are based on; a few are enough, as each has all the units.
+// Examples that an epoch's warnings are based on; a few are enough, as each has all the units.
 constexpr std::int64_t kExamplesLookedAt = 100, kParticlesLookedAt = 2;
 
 }  // namespace
@@ -79,7 +79,7 @@ void TrainingRun::restore(Checkpoint saved) {
   if (saved.device != backend_.name()) {
     progress_.say(
         fmt::format("the checkpoint was made on {}: {} rounds its sums in another order, "
-                    "so the run goes on, but not bit for bit",
+                    "so the run continues, but not bit for bit",
                     saved.device.empty() ? "an unknown device" : saved.device, backend_.name()));
   }
   if (!saved.adds_by_tree()) {
@@ -184,7 +184,7 @@ bool TrainingRun::try_to_write(const std::function<void()>& files) {
     files();
     return true;
   } catch (const SaveError& error) {
-    progress_.warn(fmt::format("{}: training goes on without it", error.what()));
+    progress_.warn(fmt::format("{}: training continues without it", error.what()));
     return false;
   }
 }
@@ -253,7 +253,8 @@ std::vector<std::string> TrainingRun::warnings(const Trainer::EpochMeans& means)
 }
 
 void TrainingRun::end_epoch() {
-  Checkpoint checkpoint = snapshot();  // names what is not finite, which an evaluation could not
+  // First: it throws with the name of what is not finite, which an evaluation could not tell.
+  Checkpoint checkpoint = snapshot();
   const Trainer::EpochMeans means = trainer_.epoch_means();
   const std::int64_t epoch = trainer_.step() / trainer_.steps_per_epoch();
   const bool last = trainer_.step() == trainer_.total_steps();
@@ -288,13 +289,13 @@ void TrainingRun::end_epoch() {
 }
 
 void TrainingRun::finish() {
-  // Without epochs there is what it started with; after failed attempts, a last one that counts.
+  // Zero epochs: save the initial weights. After failed saves: one last try that must succeed.
   write([&] {
     if (saved_step_ < trainer_.step()) save();
     append_records();
   });
   if (test_) return;
-  test_ = evaluate_on(data_.test);  // no epoch was asked for, or the run had ended before
+  test_ = evaluate_on(data_.test);  // there were no epochs, or the run had already ended
   draw_samples();
 }
 

@@ -1,5 +1,5 @@
-// A training run from its first step, or from where it stopped, to its last: validation and a line
-// of metrics each epoch, checkpoints, the test once at the end.
+// A training run from its first step, or from where it stopped, to its last: validation and one
+// line of metrics per epoch, checkpoints, one test at the end.
 #pragma once
 
 #include <chrono>
@@ -25,35 +25,36 @@ inline constexpr Names<OnSaveError, 2> kOnSaveErrors{
     {{OnSaveError::stop, "stop"}, {OnSaveError::go_on, "continue"}}};
 constexpr const auto& names_of(OnSaveError) { return kOnSaveErrors; }
 
-// From when `first` steps are done until `last` are.
+// Begins after step `first` and ends after step `last`.
 struct StepRange {
   std::int64_t first = -1, last = -1;  // -1: never
 };
 
-// How a run behaves here; nothing of it changes the result.
+// How a run behaves on this machine; none of it changes the result.
 struct RunOptions {
   MachineOptions machine;
   OnSaveError on_save_error = OnSaveError::stop;      // if a file cannot be written
-  StepRange profiled;                                 // what a profiler is to see
+  StepRange profiled;                                 // the steps that a profiler sees
   std::function<bool()> stop = [] { return false; };  // asked after each step
 };
 
 class TrainingRun {
  public:
-  // run: to start in its directory, or opened, to resume. The data and the backend must outlive it.
+  // run: a fresh one to start in its directory, or an opened one to resume. The data and the
+  // backend must outlive it.
   TrainingRun(Backend&, const Config&, RunOptions, const DataSet&, Run run, Progress&);
 
-  // Takes the weights that the config asks for, drawn ones or those of net.init_from, and makes the
-  // directory a run's.
+  // Takes the weights that the config asks for, drawn ones or those of net.init_from, and creates
+  // the run in its directory.
   void start();
-  // Goes on from the newest checkpoint, or from the first weights if there was none yet. Throws
-  // DataError, and leaves all as it is, if the directory has lost it.
+  // Continues from the newest checkpoint, or from the first weights if there was none yet. Throws
+  // DataError, and changes nothing, if the directory has lost it.
   void resume();
 
   enum class End { finished, stopped };
   // Stopped: by options.stop, with the state saved. If a file cannot be written it throws
-  // SaveError, or goes on, as options.on_save_error says; the last state is saved or the run has
-  // failed.
+  // SaveError or continues, as options.on_save_error says; the last state must be saved or the run
+  // fails.
   End train();
 
   const std::optional<Evaluation>& test() const { return test_; }
@@ -69,7 +70,7 @@ class TrainingRun {
   void draw_samples();
   void show_progress(bool epoch_done);
   static void require_finite(const std::optional<std::string>& what_is_not);
-  // Of the epoch that has ended; each is said when it first appears.
+  // Warnings about the epoch that has ended; each is said when it first appears.
   std::vector<std::string> warnings(const Trainer::EpochMeans&);
   double seconds() const;
   Evaluation evaluate_on(const Examples&);
@@ -80,9 +81,9 @@ class TrainingRun {
   void save();  // as the newest checkpoint
   void save(Checkpoint&);
   void save_as_best(Checkpoint&, double valid_nll);
-  void append_records();  // those of metrics.jsonl that are not yet written
-  // Calls `files`, which writes some. Where one cannot be written, write() stops the run;
-  // try_to_write() does so, or says it and returns false, as options.on_save_error has it.
+  void append_records();  // writes those that metrics.jsonl does not have yet
+  // Calls `files`, which writes some. If one cannot be written, write() stops the run;
+  // try_to_write() stops it too, or warns and returns false, as options.on_save_error says.
   void write(const std::function<void()>& files);
   bool try_to_write(const std::function<void()>& files);
 
@@ -103,15 +104,15 @@ class TrainingRun {
     std::int64_t epoch = 0;
   };
   Best best_;
-  std::optional<Evaluation> valid_;  // of the last epoch that ended, where it had one
+  std::optional<Evaluation> valid_;  // validation of the last epoch that ended, if it had one
   std::optional<Evaluation> test_;
   std::chrono::steady_clock::time_point session_start_ = std::chrono::steady_clock::now();
   double seconds_before_ = 0;  // spent by earlier sessions
   std::int64_t session_first_step_ = 0;
-  std::int64_t saved_step_ = -1;             // of the newest checkpoint
+  std::int64_t saved_step_ = -1;             // step of the newest checkpoint
   bool tried_to_save_ = false;               // in this session
-  std::set<std::string> said_;               // warnings
-  std::deque<EpochRecord> unsaved_records_;  // of metrics.jsonl, oldest first
+  std::set<std::string> said_;               // warnings that were shown
+  std::deque<EpochRecord> unsaved_records_;  // oldest first
 };
 
 }  // namespace sfnn

@@ -19,7 +19,7 @@ using testing::UnorderedElementsAre;
 
 class Completion : public Program {
  protected:
-  // What bash offers for a line whose end the cursor is at. The words are cut as readline does.
+  // What bash offers for a line with the cursor at its end. Words are split as readline does.
   std::vector<std::string> bash(const std::string& line) {
     std::ofstream(directory_ / "ask.bash") << R"(
       source completion.bash
@@ -55,7 +55,7 @@ TEST_F(Completion, BashKnowsTheValuesOfAFlag) {
   EXPECT_THAT(bash("sfnn train --math=t"), ElementsAre("tf32"));
   EXPECT_THAT(bash("sfnn train --device "), AllOf(Contains("auto"), Contains("cpu")));
   EXPECT_THAT(bash("sfnn data "), UnorderedElementsAre("mnist", "fashion-mnist"));
-  EXPECT_THAT(bash("sfnn data mnist "), IsEmpty()) << "one set a call";
+  EXPECT_THAT(bash("sfnn data mnist "), IsEmpty()) << "one set per call";
 }
 
 TEST_F(Completion, BashKnowsTheConfigKeysAndTheirChoices) {

@@ -111,7 +111,7 @@ TEST_F(Estimators, SweepsTheConstantOfG5) {
   EXPECT_THAT(read_file(directory_ / "e.svg", std::size_t(1) << 24), HasSubstr("step 8, epoch 2"));
 }
 
-// A run keeps few checkpoints unless told to: whoever wants a path must hear of it before training.
+// A run keeps few checkpoints by default: the help must say so before one trains for a path.
 TEST_F(Estimators, HelpAndDocumentNameWhatKeepsAPath) {
   EXPECT_THAT(run("estimators --help").out, HasSubstr("train.keep"));
   EXPECT_THAT(text_of("docs/estimators.md"), HasSubstr("--set train.keep=50 --out "));
@@ -142,7 +142,8 @@ TEST_F(Estimators, RefusesInOneSentence) {
     EXPECT_EQ(result.code, code) << result.out;
     EXPECT_THAT(result.out, HasSubstr(text));
   };
-  expect("first other", 2, "of another run than the checkpoints before it (seed: 1 against 9)");
+  expect("first other", 2,
+         "belongs to another run than the checkpoints before it (seed: 1 against 9)");
   expect("deterministic", 2, "no stochastic units with weights");
   expect("first --draws 5", 2, "at least 10");
   expect("first --draws 0", 2, "1 to 2147483647");

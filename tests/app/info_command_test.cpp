@@ -23,7 +23,7 @@ TEST_F(InfoCommand, InfoShowsNetworkStateHistoryAndConfig) {
   ASSERT_EQ(info.code, 0) << info.out;
   for (const char* text :
        {"392-20s-10s-392 bernoulli", "parameters   12382", "layer1.W_s   392 x 20",
-        "step 8, epoch 2 of 2", "seeds        77 of weights", "tiles        ", "valid NLL",
+        "step 8, epoch 2 of 2", "seeds        77 for weights", "tiles        ", "valid NLL",
         "\ntest         NLL ", "(default 1)", "session"}) {
     EXPECT_THAT(info.out, HasSubstr(text));
   }
@@ -53,7 +53,7 @@ TEST_F(InfoCommand, SessionsTellWhenAndOnWhatARunWasTrained) {
   EXPECT_THAT(sessions[0]["device"].get<std::string>(), HasSubstr("cpu"));
   EXPECT_TRUE(std::regex_match(sessions[0]["started"].get<std::string>(),
                                std::regex(R"(\d{4}-\d\d-\d\d \d\d:\d\d UTC)")));
-  // A finished run that is asked to go on does nothing, so it tells of nothing.
+  // Resuming a finished run does nothing, so it prints nothing.
   ASSERT_EQ(run("train " + small_ + "--set train.epochs=2 --out first --resume").code, 0);
   EXPECT_EQ(read_metrics(directory_ / "first/sessions.jsonl").size(), 1u);
 }

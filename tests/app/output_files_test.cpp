@@ -29,8 +29,8 @@ TEST_F(OutputFiles, NoOutputReplacesAFileOfTheRun) {
            {"estimators here --plot here/config.toml", "must end in .svg"},
            {"estimators here --plot nowhere/e.svg", "there is no folder nowhere"},
            {"estimators here --out here/config.toml", "must end in .jsonl"},
-           {"estimators here --out here/metrics.jsonl", "a file of a run's own"},
-           {"estimators here --out here/../here/sessions.jsonl", "a file of a run's own"}}) {
+           {"estimators here --out here/metrics.jsonl", "the name of a run's own file"},
+           {"estimators here --out here/../here/sessions.jsonl", "the name of a run's own file"}}) {
     const Result result = run(command);
     EXPECT_EQ(result.code, 2) << command << result.out;
     EXPECT_THAT(result.out, HasSubstr(says)) << command;

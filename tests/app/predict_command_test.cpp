@@ -83,7 +83,7 @@ TEST_F(PredictCommand, PredictDrawsPixelsAndTakesGreyBytes) {
   EXPECT_TRUE(std::holds_alternative<std::vector<float>>(read_npy(directory_ / "e.npy").values));
 }
 
-// A row means the same whatever the others are, and in whatever file it stands.
+// A row means the same whatever the other rows are, and in any kind of file.
 TEST_F(PredictCommand, PredictReadsInputsAsTrainingDid) {
   std::vector<std::uint8_t> grey(40 * 20), bits(40 * 20);
   for (std::size_t i = 0; i < grey.size(); ++i) {
@@ -140,7 +140,7 @@ TEST_F(PredictCommand, PredictRefusesWhatDoesNotFit) {
     const char* says;
   };
   for (const Case& c :
-       {Case{"--input wide.npy", 1, "wide.npy: has 393 numbers an example"},
+       {Case{"--input wide.npy", 1, "wide.npy: has 393 numbers per example"},
         Case{"--input line.npy", 1, "[n, 392]"}, Case{"--input none.npy", 1, "is empty"},
         Case{"--input nan.npy", 1, "example 0, value 7 is not a finite number"},
         Case{"--input wide.npy --expected", 2, "--samples"},

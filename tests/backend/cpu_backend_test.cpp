@@ -157,7 +157,7 @@ TEST_P(CpuBackendTest, OuterProductsWithSelectedRowsOfFloats) {
   });
 }
 
-// Both draw the same u; h may differ only where u falls within rounding of sigma(a + b).
+// Both draw the same u; h may differ only if u falls within rounding of sigma(a + b).
 TEST_P(CpuBackendTest, DrawsEqualThePlainOnesExceptAtTies) {
   for (bool shared : {true, false}) {
     for_shapes([&](const Shape& s, std::uint64_t seed) {

@@ -78,9 +78,9 @@ TEST(Roofline, ScoreEstimatorsNeedNoProductsBack) {
             2 * kFirstLayer + 2 * kSecondLayer + 2 * kOutput);
 }
 
-// Where products take the time, both ways to have fewer or cheaper ones show, and together more.
-// Three bf16 products are cheaper than one of fp32 where tensor cores are more than three times as
-// fast, which those of the RTX 4090 are not.
+// If products take the time, fewer and cheaper products both show, and together more. Three bf16
+// products are cheaper than one of fp32 if tensor cores are more than three times as fast, which
+// those of the RTX 4090 are not.
 TEST(Roofline, SplitProductsAndDroppedParticlesGain) {
   const NetworkSpec large = network(784, {"1024s", "1024s"}, 784, Output::bernoulli);
   const auto time = [&](Math math, double keep, const Gpu& gpu) {

@@ -42,7 +42,7 @@ TEST(DenseFloor, OfAnEvaluationIsForwardAlone) {
 
 class StepBench : public Program {
  protected:
-  // As many pictures as two steps take, where `sfnn data mnist` would put them.
+  // Enough pictures for two steps, in the folder that `sfnn data mnist` would use.
   void write_mnist() const {
     const auto folder = directory_ / "cache" / "sfnn" / "mnist";
     fs::create_directories(folder);

@@ -1,4 +1,4 @@
-// Machines on which CUDA cannot be had: each has its own sentence.
+// Machines without usable CUDA: each cause has its own sentence.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -37,7 +37,7 @@ TEST(LaunchCount, ATwoLayerStepOfG3TakesAtMostTwentyFive) {
   }
 }
 
-// cuBLAS may round to tf32, and does so only where it is asked to; the simulator always does.
+// cuBLAS may round to tf32, and does so only if asked to; the simulator always does.
 TEST(MathModes, OnlyTf32Rounds) {
   const auto product = [](const char* name) {
     const auto backend = make_test_backend(name);
@@ -48,10 +48,10 @@ TEST(MathModes, OnlyTf32Rounds) {
   };
   EXPECT_EQ(product("cuda_tf32"), 1);
   EXPECT_GT(product("cuda_fp32"), 1);
-  EXPECT_GT(product("cuda_bf16x3"), 1);  // of two real operands
+  EXPECT_GT(product("cuda_bf16x3"), 1);  // both operands are real
 }
 
-// A part of a split operand begins where tensor cores can load it at once, whatever its size.
+// A part of a split operand is aligned for tensor cores, whatever its size.
 TEST(MathModes, OddSizesAreSplitIntoAlignedParts) {
   const auto backend = make_test_backend("cuda_bf16x3");
   for (const std::int64_t cols : {1, 3, 7, 8}) {

@@ -51,7 +51,7 @@ TEST_P(OpGradients, SumsOverParticles) {
 
 // Logits of one size rise or fall along the row, so that in a running log-sum-exp each term counts
 // and each may be the new largest; others are large enough to saturate. Two of PTX's own
-// branches no value tells apart: a lane's first term is below its largest only where it is NaN, and
+// branches no value tells apart: a lane's first term is below its largest only if it is NaN, and
 // its first sum is x + 0.
 std::vector<float> logits(std::int64_t rows, std::int64_t D, double slope, double scale) {
   std::vector<float> o = normals(rows * D, 1, scale);

@@ -15,7 +15,7 @@ namespace sfnn {
 
 inline Vector as_double(const std::vector<float>& values) { return {values.begin(), values.end()}; }
 
-// More items than a launch has places for, where a block has so many of them: its loop goes round a
+// More items than a launch has room for, if a block has this many of them: its loop goes round a
 // second time. In the simulator, of two multiprocessors, 300 rows of a warp each.
 inline std::int64_t beyond_one_wave(std::int64_t items_per_block = kWarpsPerBlock) {
   int multiprocessors = 0;

@@ -1,4 +1,4 @@
-// Single ops of the CUDA backend against the plain CPU path, where the pass's own cases do not
+// Single ops of the CUDA backend against the plain CPU path, for what the pass's own cases do not
 // reach: many particles, many rows, sizes beyond one wave of blocks, draws and noise on the data.
 #include "tests/cuda/op_parity.hpp"
 
@@ -76,11 +76,11 @@ TEST_P(OpParity, DrawsAreTheCpusBitForBit) {
   }
 }
 
-// u lies in (0, 1], and 1 occurs: here, as does 1/2. A unit fires where u <= p.
+// u lies in (0, 1], and 1 occurs: here, as does 1/2. A unit fires if u <= p.
 TEST_P(OpParity, AUnitFiresWhereUIsItsProbability) {
   struct Case {
     std::int64_t example, particle;
-    float u, a;  // of unit 3
+    float u, a;  // draw and input of unit 3
   };
   const auto fast = make_backend({.device = "cpu", .threads = 1});
   for (const auto& [example, particle, u, a] : {Case{11, 82864, 1.0f, 100}, {25, 2166, 0.5f, 0}}) {

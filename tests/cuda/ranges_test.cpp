@@ -1,4 +1,4 @@
-// The ranges that a profiler shows, as NVTX is told of them: this program is its own profiler.
+// The ranges that a profiler shows, as NVTX receives them: this program is its own profiler.
 #include <gtest/gtest.h>
 #include <nvtx3/nvToolsExt.h>
 
@@ -23,7 +23,7 @@ int on_pop() {
   return 0;
 }
 
-// NVTX calls this before the first range, and hands out where it keeps its functions.
+// NVTX calls this before the first range, and passes the address of its function table.
 int initialize(NvtxGetExportTableFunc_t export_table) {
   const auto* callbacks =
       static_cast<const NvtxExportTableCallbacks*>(export_table(NVTX_ETID_CALLBACKS));
@@ -35,7 +35,7 @@ int initialize(NvtxGetExportTableFunc_t export_table) {
   return 1;
 }
 
-// Where NVTX looks for a profiler that is part of the program.
+// NVTX looks here for a profiler that is part of the program.
 const bool injected = (InitializeInjectionNvtx2_fnptr = initialize, true);
 
 }  // namespace

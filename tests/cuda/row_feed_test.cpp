@@ -147,7 +147,7 @@ TEST_F(RowFeedTest, ResumingInTheMiddleOfAnEpochFindsItsRows) {
   EXPECT_EQ(resumed.state().P().params, whole.P().params);
 }
 
-// The order comes from the reader's stream, and may not be there yet when the feed is told of it.
+// The order comes from the reader's stream, and may not be complete yet when the feed gets it.
 TEST_F(RowFeedTest, TheOrderIsReadOnceItIsMade) {
   constexpr std::int32_t kOrder[] = {2, 0, 3, 1};
   const std::vector<std::uint8_t> x = {10, 11, 12, 13};

@@ -1,5 +1,5 @@
 // The windows of a data set that streams, in the simulator and on a device alike: each holds its
-// rows, though nobody waits from the first window to the last.
+// rows, although nothing waits between the first window and the last.
 #include <gtest/gtest.h>
 
 #include <numeric>

@@ -29,7 +29,7 @@ TEST_F(SmallDevice, SaysWhatItLacks) {
   } catch (const ConfigError& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr("too little memory: 100 MiB"));
   }
-  EXPECT_NO_THROW(Buffer(*backend, 10 * kMiB));  // and goes on
+  EXPECT_NO_THROW(Buffer(*backend, 10 * kMiB));  // and it still works
 }
 
 TEST_F(SmallDevice, TakesALargeBatchInTiles) {

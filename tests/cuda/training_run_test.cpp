@@ -21,7 +21,7 @@ struct Outcome {
   std::string shown;
 };
 
-// One epoch of so many steps on a terminal whose line may move at any time.
+// One epoch of `steps` steps on a terminal whose line may move at any time.
 Outcome train(std::int64_t steps, bool graph, const RunOptions& options = {}) {
   const TemporaryDirectory directory;
   Config config;
@@ -76,7 +76,7 @@ TEST(CudaTrainingRun, TheProfilerIsOnForTheStepsAskedFor) {
   ASSERT_EQ(marks.size(), 2u);
   EXPECT_TRUE(marks[0].on);
   EXPECT_FALSE(marks[1].on);
-  std::vector<std::size_t> steps;  // where each begins among the launches
+  std::vector<std::size_t> steps;  // index of each one's first launch
   for (std::size_t k = 0; k < gpusim::launches().size(); ++k)
     if (gpusim::launches()[k].kernel.find("set_clock") != std::string::npos) steps.push_back(k);
   ASSERT_GE(steps.size(), 8u);

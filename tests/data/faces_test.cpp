@@ -109,7 +109,7 @@ TEST(Faces, LimitsTakeTheFirstOfTheFile) {
   const DataSet data = load_data(tiny.options);
   EXPECT_EQ(data.train.count, 5);
   EXPECT_EQ(data.test.count, 3);
-  EXPECT_FLOAT_EQ(data.train.y.at(4, 1), 2.0f / 255);  // of two subjects in turn, the third image
+  EXPECT_FLOAT_EQ(data.train.y.at(4, 1), 2.0f / 255);  // the third image of two subjects in turn
 }
 
 TEST(Faces, SubjectNumbersMayBeWide) {

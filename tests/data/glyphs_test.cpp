@@ -149,7 +149,7 @@ TEST(Glyphs, ProbabilitiesOfAllPatternsOfTenPixelsSumToTheMarginal) {
 }
 
 // The factorial model's probability of pixel i, read off by flipping it, equals the sum of P* over
-// completions, and the two models agree where one completion is as good as certain.
+// completions, and the two models agree if one completion is almost certain.
 TEST(Glyphs, FactorialLogProbHasTheMarginalsOfTheExactOne) {
   for (const GlyphShape& shape : glyph_shapes()) {
     const HalfGlyph y0{};

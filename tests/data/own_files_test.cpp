@@ -130,7 +130,7 @@ TEST_F(OwnFiles, ClassesAreWholeNumbers) {
   EXPECT_THAT(data_error(), HasSubstr("whole numbers"));
   put("train_y", {{6, 2}, std::vector<std::int64_t>(12, 1)});
   put("test_y", {{3, 2}, std::vector<std::int64_t>(6, 1)});
-  EXPECT_THAT(data_error(), HasSubstr("2 numbers an example"));
+  EXPECT_THAT(data_error(), HasSubstr("2 numbers per example"));
 }
 
 TEST_F(OwnFiles, EachFaultIsNamedWithItsFile) {

@@ -96,7 +96,7 @@ TEST(SearchPath, TheCacheFollowsXdg) {
   EXPECT_EQ(cache_folder(), "/elsewhere/sfnn");
 }
 
-// Debian's dataset-fashion-mnist, where it is installed.
+// Debian's dataset-fashion-mnist, if it is installed.
 TEST(SearchPath, FindsDebiansFashionMnist) {
   if (!std::filesystem::exists("/usr/share/datasets/fashion-mnist"))
     GTEST_SKIP() << "the package dataset-fashion-mnist is not installed";

@@ -48,7 +48,7 @@ TEST(Registry, SaysWhyThereIsNoGpu) {
   const auto taken = make_backend({.device = "auto"}, &note);
   EXPECT_EQ(taken->name(), has_gpu ? "cuda" : "cpu");
   if (has_gpu) return;
-  EXPECT_THAT(refused, HasSubstr("--device cuda cannot be had: "));
+  EXPECT_THAT(refused, HasSubstr("--device cuda is not available: "));
   EXPECT_THAT(refused, HasSubstr("use --device cpu"));
   const std::string reason = refused.substr(refused.find(": ") + 2);
   EXPECT_THAT(note, HasSubstr(reason.substr(0, reason.find(';'))));

@@ -17,7 +17,7 @@ namespace sfnn {
 
 using Floats = std::vector<float>;
 
-// Two blocks of two warps, where a kernel takes any size: the tests' few rows make them stride over
+// Two blocks of two warps, if a kernel takes any size: the tests' few rows make them stride over
 // the grid, blocks could race, and the thread sanitizer, slow to make a thread, makes few.
 constexpr unsigned kBlocks = 2, kFewThreads = 64;
 

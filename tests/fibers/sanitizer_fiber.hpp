@@ -1,4 +1,4 @@
-// Tells the sanitizer that is built in, if any, where execution goes: one object a stack.
+// Tells the sanitizer that is built in, if any, which stack is running: one object per stack.
 #pragma once
 
 #include <cstddef>

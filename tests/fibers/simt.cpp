@@ -1,4 +1,4 @@
-// The scheduler behind simt.hpp: one OS thread a block, one fiber a CUDA thread.
+// The scheduler behind simt.hpp: one OS thread per block, one fiber per CUDA thread.
 //
 // Never built with -fsanitize=thread: its own state passes between fibers that, to the sanitizer,
 // are threads without order.
@@ -33,7 +33,7 @@ std::string to_string(const std::source_location& at) {
   return fmt::format("{}:{}", at.file_name(), at.line());
 }
 
-// Where threads wait for one another: all of a block at a barrier, all of a warp at a shuffle.
+// A meeting of threads: all of a block at a barrier, all of a warp at a shuffle.
 struct Meeting {
   unsigned expected = 0, arrived = 0;
   unsigned generation = 0;  // how many meetings have been completed here
@@ -47,10 +47,10 @@ struct Warp {
 
 struct CudaThread {
   unsigned index = 0;
-  context::fiber fiber;  // where it stands while another runs
+  context::fiber fiber;  // its state while another runs
   std::unique_ptr<SanitizerFiber> sanitizer;
   const Meeting* waits_at = nullptr;
-  unsigned generation = 0;  // of the meeting it waits for
+  unsigned generation = 0;  // number of the meeting it waits for
   bool done = false;
 
   bool ready() const {
@@ -214,7 +214,7 @@ class Block {
   Meeting barrier_;
   char barrier_order_[2] = {};
   CudaThread* current_ = nullptr;
-  context::fiber scheduler_;  // where the scheduler stands while a thread runs
+  context::fiber scheduler_;  // the scheduler's state while a thread runs
   SanitizerFiber scheduler_sanitizer_;
   std::exception_ptr failure_;
 };

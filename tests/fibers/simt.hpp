@@ -1,4 +1,4 @@
-// Lets g++ compile the kernels (kernels/*.cuh) and run them with one fiber a CUDA thread, so that
+// Lets g++ compile the kernels (kernels/*.cuh) and run them with one fiber per CUDA thread, so that
 // the address, undefined-behaviour and thread sanitizers watch them. The build includes it before
 // all else.
 //
@@ -31,7 +31,7 @@ enum class Order { ascending, descending };
 // Runs `body`, which calls the kernel, once for each CUDA thread. Throws Fault.
 void launch(dim3 grid, dim3 block, Order order, const std::function<void()>& body);
 
-// Of the CUDA thread that is running.
+// Indices of the running CUDA thread.
 dim3 thread_index();
 dim3 block_index();
 dim3 block_size();

@@ -278,11 +278,12 @@ TEST_F(AtomicFile, MissingDirectoryIsAnError) {
   EXPECT_THROW(write_file_atomically(directory_.path() / "no" / "weights", "new"), Error);
 }
 
-// --- where the user said ----------------------------------------------------------------------
+// --- paths that the user named
+// ----------------------------------------------------------------------
 
 class Output : public AtomicFile {
  protected:
-  // Of a file: which it is, or what.
+  // Identifies a file, or says what else it is.
   static auto identity(const fs::path& path) {
     struct stat facts {};
     EXPECT_EQ(::lstat(path.c_str(), &facts), 0);

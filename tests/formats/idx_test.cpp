@@ -122,16 +122,16 @@ INSTANTIATE_TEST_SUITE_P(
                 with_byte(kGoodPacked, kGoodPacked.size() - 8, char(~kGoodPacked.end()[-8])), 3,
                 "gzip data are damaged"},
         BadFile{"DamagedGzip", with_byte(kGoodPacked, 10, '\xff'), 3, "gzip data are damaged"},
-        BadFile{"TrailingByte", kGood + "x", 3, "goes on after the 3 x 1 x 2 values"},
-        BadFile{"TrailingByteInGzip", gzip(kGood + "x"), 3, "goes on after the 3 x 1 x 2 values"},
+        BadFile{"TrailingByte", kGood + "x", 3, "continues after the 3 x 1 x 2 values"},
+        BadFile{"TrailingByteInGzip", gzip(kGood + "x"), 3, "continues after the 3 x 1 x 2 values"},
         BadFile{"TrailingBytesAfterGzip", kGoodPacked + "xyz", 3, "foreign bytes after the gzip"},
         BadFile{"NotIdx", "\x89PNG\r\n....", 3, "begins with 89 50"},
         BadFile{"TruncatedFloats", idx_header({3}, 0x0E) + Bytes(23, 0), 1,
                 "ends after 23 of its 24 bytes"},
         BadFile{"TypeOfAHole", idx_header({3, 1, 2}, 0x0A) + kSixPixels, 3, "type 0x0a"},
         BadFile{"UnknownType", idx_header({3, 1, 2}, 0x00) + kSixPixels, 3, "type 0x00"},
-        BadFile{"WrongRank", idx_header({6}) + kSixPixels, 3, "has 1 dimensions where 3"},
-        BadFile{"RankZero", idx_header({}) + "x", 3, "has 0 dimensions where 3"},
+        BadFile{"WrongRank", idx_header({6}) + kSixPixels, 3, "has 1 dimensions, and 3"},
+        BadFile{"RankZero", idx_header({}) + "x", 3, "has 0 dimensions, and 3"},
         BadFile{"RankOfFourDozen", Bytes("\0\0\x08\x30", 4) + Bytes(200, 1), kAnyRank,
                 "has 48 dimensions, and at most 8"},
         BadFile{"ZeroCount", idx_header({0, 28, 28}), 3, "dimension 1 of 3 is zero"},
@@ -149,7 +149,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadFile{"LargerThanGzipCanExpandTo", gzip(idx_header({60000, 28, 28}) + kSixPixels), 3,
                 "more than the file can hold"},
         BadFile{"GzipBomb", gzip(idx_header({3, 1, 2}) + Bytes(5'000'000, 0)), 3,
-                "goes on after the 3 x 1 x 2 values"}),
+                "continues after the 3 x 1 x 2 values"}),
     [](const auto& bad) { return bad.param.name; });
 
 // A stream buffer that counts what is read of it.
@@ -178,7 +178,7 @@ TEST(Idx, AGzipBombIsLeftAtTheFirstByteTooMany) {
   EXPECT_LT(buffer.taken, 70'000) << "of " << bomb.size();
 }
 
-// Where 1032 times the packed size would be more, 1 GiB is the most that is taken on trust.
+// If 1032 times the packed size is more, 1 GiB is the limit.
 TEST(Idx, MoreThanAGibibyteIsNotUnpacked) {
   const Bytes start = idx_header({1 << 20, 1 << 11}, 0x08);
   Bytes noise;

@@ -97,8 +97,9 @@ TEST(Npy, EachMalformedKindHasItsSentence) {
       error_of(file_of("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", four)),
       HasSubstr("records"));
   EXPECT_THAT(error_of(file_of(dictionary("<f4", "(2,)"), four)), HasSubstr("truncated"));
-  EXPECT_THAT(error_of(file_of(dictionary("<f4", "(1,)"), four + "x")), HasSubstr("goes on after"));
-  EXPECT_THAT(error_of(file_of(dictionary("<f4", "(0,)"), four)), HasSubstr("goes on after"));
+  EXPECT_THAT(error_of(file_of(dictionary("<f4", "(1,)"), four + "x")),
+              HasSubstr("continues after"));
+  EXPECT_THAT(error_of(file_of(dictionary("<f4", "(0,)"), four)), HasSubstr("continues after"));
 }
 
 TEST(Npy, DimensionsCannotOverflow) {

@@ -1,6 +1,6 @@
-// What every target demands of its loader, whatever the bytes: it loads them, or refuses them in
-// one sentence, and takes no more memory than its header promises. The targets run under libFuzzer
-// and, with the files kept of it, as plain tests (replay.cpp).
+// What every target demands of its loader, for any bytes: it loads them, or refuses them in one
+// sentence, and takes no more memory than its header promises. The targets run under libFuzzer and,
+// with the files kept of it, as plain tests (replay.cpp).
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ inline void demand_one_sentence(std::string_view message) {
     demand(static_cast<unsigned char>(ch) >= 0x20 && ch != 0x7F, "an error has no controls");
 }
 
-// What `load` returns, or nothing where it throws E. Any other exception ends the process.
+// What `load` returns, or nothing if it throws E. Any other exception ends the process.
 template <class E, class Load>
 auto load_within(std::size_t bound, Load&& load) -> std::optional<decltype(load())> {
   std::optional<decltype(load())> loaded;

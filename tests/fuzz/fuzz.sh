@@ -30,7 +30,7 @@ fuzz_targets() {
 }
 
 # fuzz_target NAME SECONDS: from the seeds and what earlier runs have added to them, until the time is
-# over or an input breaks a demand. Says executions and findings; fails where there is one.
+# over or an input breaks a demand. Prints executions and findings; fails if there is one.
 fuzz_target() {
   local name=$1 seeds=tests/fuzz/corpus/$1 earlier=tests/fuzz/regressions/$1
   local grown=build/fuzz/corpus/$1 findings=build/fuzz/findings/$1 log=build/fuzz/$1.log count

@@ -12,7 +12,7 @@
 struct cublasContext {
   cudaStream_t stream = nullptr;
   cublasMath_t math = CUBLAS_DEFAULT_MATH;
-  bool has_workspace = false;  // of the user's
+  bool has_workspace = false;  // set by the user
 };
 
 namespace sfnn::gpusim {
@@ -117,7 +117,7 @@ void multiply(const Product& p) {
   if (overlap(p.c, p.a) || overlap(p.c, p.b))
     throw Fault(FaultKind::kBadCall, std::string(p.call) + ": the result overlaps an operand");
   const auto a = gathered(p, p.a), b = gathered(p, p.b);
-  // C is not read where beta is zero: it may hold anything.
+  // C is not read if beta is zero: it may hold anything.
   Product exact = p;
   exact.tf32 = false;
   auto c = p.beta == 0 ? std::vector<float>(std::size_t(p.m * p.n)) : gathered(exact, p.c);

@@ -57,7 +57,7 @@ bool Block::release_collectives(unsigned warp) {
   return released || release_active_masks(warp);
 }
 
-// activemask: the lanes that stand here once nobody in the warp can come any nearer.
+// activemask: the lanes that have arrived once no other lane of the warp can come closer.
 bool Block::release_active_masks(unsigned warp) {
   const unsigned first = warp * kWarpSize, end = std::min(first + kWarpSize, size_);
   const auto stands_at = [&](unsigned t, std::uint32_t pc) {

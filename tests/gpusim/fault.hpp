@@ -27,7 +27,7 @@ struct Fault : std::runtime_error {
   FaultKind kind;
   std::string kernel;
   int ptx_line = 0;
-  std::string source;  // "file.cu:31" in the kernel itself, where the PTX says it
+  std::string source;  // "file.cu:31" in the kernel itself, if the PTX says it
   std::array<unsigned, 3> block{}, thread{};
 };
 

@@ -13,7 +13,7 @@
 namespace sfnn::gpusim {
 
 // Up or down through the threads of a block, and through the blocks of a grid. The environment
-// variable SFNN_GPUSIM_ORDER=up|down sets where a program begins.
+// variable SFNN_GPUSIM_ORDER=up|down sets the initial order.
 ThreadOrder set_thread_order(ThreadOrder order);  // returns the one before
 
 // The first thing a kernel or a library call did wrong. Until it is cleared every CUDA call returns
@@ -24,8 +24,9 @@ void clear_fault();
 // When the work of a stream runs.
 enum class StreamOrder {
   kAtOnce,       // when it is enqueued
-  kLate,         // when somebody waits for it, and no other stream's work with it than must be
-  kOthersFirst,  // when somebody waits for it, and first the others' as far as events allow
+  kLate,         // when something waits for it, with as little of other streams' work as possible
+  kOthersFirst,  // when something waits for it, after the other streams' work as far as events
+                 // allow
 };
 StreamOrder set_stream_order(StreamOrder order);  // returns the one before
 
@@ -33,15 +34,15 @@ StreamOrder set_stream_order(StreamOrder order);  // returns the one before
 // a program begins.
 void set_device_memory(std::size_t bytes);
 
-// A machine on which CUDA cannot be had; SFNN_GPUSIM_DRIVER=none|old|no-device|no-code|busy|broken
-// for a whole program. kNoCode: the GPU is of an architecture that the program was not compiled
-// for; kBusy: another process has it for itself; kBroken: it answers with an error of its own.
+// A machine without usable CUDA; SFNN_GPUSIM_DRIVER=none|old|no-device|no-code|busy|broken for a
+// whole program. kNoCode: the GPU is of an architecture that the program was not compiled for;
+// kBusy: another process has it for itself; kBroken: it answers with an error of its own.
 enum class Driver { kUsable, kNone, kOld, kNoDevice, kNoCode, kBusy, kBroken };
 void set_driver(Driver driver);
 
 // Calls of the runtime since the last clear_calls.
 struct Calls {
-  int waits = 0;        // of the host for the device: streams, events, copies from pageable memory
+  int waits = 0;        // by the host for the device: streams, events, copies from pageable memory
   int allocations = 0;  // of device or page-locked memory, and releases; products without a
                         // workspace of the user's
   struct Copy {
@@ -51,7 +52,7 @@ struct Calls {
   std::vector<Copy> uploads;  // from page-locked memory to the device
   struct ProfilerMark {
     bool on = false;
-    std::size_t launches = 0;  // recorded before it, as launches() has them
+    std::size_t launches = 0;  // recorded before it, counted as by launches()
   };
   std::vector<ProfilerMark> profiler;
 };
@@ -62,7 +63,7 @@ void clear_calls();
 std::string check_ptx(const std::string& text);
 
 struct BufferTraffic {
-  std::uint64_t base;  // of the allocation
+  std::uint64_t base;  // address of the allocation
   std::size_t bytes;   // its size
   Sectors loads, stores;
 };

@@ -32,7 +32,7 @@ class ValidBits {
       bits_[offset >> 3] |= std::uint8_t(((1u << bytes) - 1) << (offset & 7));
   }
 
-  // Any range; first_invalid returns `offset + bytes` where all is well.
+  // Any range; first_invalid returns `offset + bytes` if all is well.
   std::size_t first_invalid(std::size_t offset, std::size_t bytes) const;
   void set(std::size_t offset, std::size_t bytes, bool valid = true);
   void copy(std::size_t offset, const ValidBits& from, std::size_t from_offset, std::size_t bytes);
@@ -87,7 +87,7 @@ struct Allocation {
 
 class Memory {
  public:
-  // Null where the device is full.
+  // Null if the device is full.
   void* allocate(std::size_t bytes, MemoryKind kind);
   void adopt(void* data, std::size_t bytes);  // a module's array
   bool free(void* pointer, MemoryKind kind);
@@ -96,7 +96,7 @@ class Memory {
   // The allocation that ends or begins nearest to an address, for messages.
   const Allocation* nearest(std::uint64_t address) const;
 
-  // Called after cudaMemset, cudaMemcpy and whatever else writes device memory from outside.
+  // Called after cudaMemset, cudaMemcpy and anything else that writes device memory from outside.
   void mark_valid(const void* pointer, std::size_t bytes);
 
   std::size_t total() const { return total_; }

@@ -13,8 +13,8 @@ enum class Mutation {
   kTwoBarriers,          // a barrier on each side of a branch
   kMaskLeavesOutLane,    // half of the warp is not in the mask it passes
   kShuffleFromAbsent,    // reads a lane that has returned
-  kMaskOfBranch,         // full mask where half of the warp waits elsewhere
-  kSharedUninitialised,  // reads a word that nobody wrote
+  kMaskOfBranch,         // full mask while half of the warp waits elsewhere
+  kSharedUninitialised,  // reads a word that was never written
   kSharedOutOfBounds,
   kGlobalUninitialised,
   kBlocksRace,          // all blocks write one word

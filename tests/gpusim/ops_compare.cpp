@@ -13,7 +13,7 @@ enum class Relation : std::uint8_t { kEq, kNe, kLt, kLe, kGt, kGe, kNum, kNan };
 struct Comparison {
   std::string_view name;
   Relation relation;
-  bool unordered;  // true where an operand is NaN
+  bool unordered;  // true if an operand is NaN
 };
 
 constexpr std::array<Comparison, 18> kComparisons = {{
@@ -105,7 +105,7 @@ void setp(const Instruction& i, Slot* r) {
   r[i.dst[1]] = q;
 }
 
-// set: 1.0f or all ones where the relation holds.
+// set: 1.0f or all ones if the relation holds.
 template <class Operand, Relation kRelation, bool kUnordered>
 void set(const Instruction& i, Slot* r) {
   const bool v = compare<Operand, kRelation, kUnordered>(i, r);

@@ -32,7 +32,7 @@ class Reader {
     if (!accept(c)) throw PtxError(line_, std::string("'") + c + "' expected" + near());
   }
 
-  // A word starting here; dots, and colons as in L1::no_allocate, belong to it where asked.
+  // A word starting here; dots, and colons as in L1::no_allocate, belong to it if asked for.
   std::string word(bool with_dots) {
     const std::size_t from = at_;
     while (!at_end() &&

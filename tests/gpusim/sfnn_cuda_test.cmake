@@ -2,7 +2,7 @@
 #
 # One set of objects, compiled once by g++ and nvcc; two programs that differ in the libraries only:
 #   name.sim, name.sim.down   in the simulator, threads in rising and falling order (label sim)
-#   name.gpu                  on a device; skipped, with the reason, where there is none (label gpu)
+#   name.gpu                  on a device; skipped, with the reason, if there is none (label gpu)
 # CODE names OBJECT libraries of the product. Their .cu files, and the test's own, are compiled a second
 # time with the same flags into the PTX that the simulator runs.
 set(SFNN_SIM_ARCHITECTURE 80 CACHE STRING "Architecture of the PTX that simulated tests run")

@@ -21,7 +21,7 @@ constexpr std::array<TypeInfo, 21> kTypes = {{
 }};
 
 // Rounds to a binary float of `fraction` bits and smallest normal exponent `min_exponent`; beyond
-// `largest` lies infinity (or `largest` itself where the direction says so).
+// `largest` lies infinity (or `largest` itself if the direction says so).
 double round_to_format(double value, int fraction, int min_exponent, double largest,
                        Rounding rounding) {
   if (value == 0 || !std::isfinite(value)) return value;

@@ -1,5 +1,5 @@
 // The C++ side of fetch_test.py: `fetch_peer FROM TO NAME BYTES SHA256 ...` fetches these files as
-// the set "small", from FROM or, where FROM is MIRROR,MIRROR, from the mirrors in this order.
+// the set "small", from FROM or, if FROM is MIRROR,MIRROR, from the mirrors in this order.
 #include <csignal>
 #include <cstdio>
 #include <exception>

@@ -111,7 +111,7 @@ TEST(EstimatorLines, AreNullInAllThatIsUnknown) {
 TEST(EstimatorRemarks, SayWhyFiguresAreUnknown) {
   StudyPoint point = point_of({{}, {}, kOrdinary});
   const auto lost = HasSubstr("lost in its noise: raise --reference");
-  const auto zero = HasSubstr("exactly zero, as where every unit is saturated");
+  const auto zero = HasSubstr("exactly zero, e.g. because every unit is saturated");
   EXPECT_THAT(remarks_on(point), ElementsAre(lost));
   point.measured.reference.gradient[1] = ReferenceGradient::zero;
   EXPECT_THAT(remarks_on(point), ElementsAre(zero, lost));
@@ -126,7 +126,7 @@ TEST(EstimatorCharts, LeaveOutWhatIsUnknownAndSaySo) {
   ASSERT_EQ(charts.size(), 6u);
   for (std::size_t i = 0; i < charts.size(); ++i) {
     const bool gap = int(i) % columns == 0;
-    EXPECT_EQ(charts[i].x.label.find("no point where g_ref is zero or lost") != std::string::npos,
+    EXPECT_EQ(charts[i].x.label.find("no point if g_ref is zero or lost") != std::string::npos,
               gap);
     for (const Series& series : charts[i].series) {
       EXPECT_TRUE(std::isfinite(series.points[0].y));

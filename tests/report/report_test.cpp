@@ -277,8 +277,8 @@ TEST(Report, WarningsAreListedWithTheirEpochs) {
   EXPECT_THAT(page, HasSubstr("a: particles have collapsed, in 1 of 3 epochs"));
 }
 
-// A file that others made may have as many as it likes: to look for each among all the others would
-// take minutes.
+// A file that others made may have any number: to look for each among all the others would take
+// minutes.
 TEST(Report, ManyWarningsTakeLittleTime) {
   ReportRun run = some_run("a");
   for (int i = 0; i < 200'000; ++i) run.metrics[1].warnings.push_back(fmt::format("{:06}", i));

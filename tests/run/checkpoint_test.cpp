@@ -41,7 +41,7 @@ Checkpoint example() {
   for (std::int64_t i = 0; i < PartLayout(P.spec, Estimator::G1).baseline_size; ++i)
     P.baseline.push_back(0.1f * float(i));
   checkpoint.x_mean = {0.1f, -0.0f, 1e-45f, 3e38f, 1};
-  checkpoint.x_bytes = Bytes::bits;
+  checkpoint.x_bytes = ByteEncoding::bits;
   checkpoint.state.epoch = 3;
   checkpoint.state.step = 1801;
   checkpoint.state.seconds = 0.1 + 0.2;
@@ -133,7 +133,8 @@ TEST(Checkpoint, ANetworkWithoutTensorsOrWithAnOddNameIsRefused) {
   EXPECT_THAT(error_with("/other_networks", {{"R", network}}),
               HasSubstr("'R:layer1.W_s' is missing"));
   for (const char* name : {"", "P", "a/b", "a:b", "../R"})
-    EXPECT_THAT(error_with("/other_networks", {{name, network}}), HasSubstr("name is not one"));
+    EXPECT_THAT(error_with("/other_networks", {{name, network}}),
+                HasSubstr("the name of a network is not valid"));
 }
 
 TEST(Checkpoint, KeysOfAnOlderStateArePassedOver) {

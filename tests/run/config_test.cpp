@@ -130,7 +130,7 @@ TEST(Config, EachOptionSurvivesTomlAndShowsInTheDifferences) {
   }
 }
 
-// As a checkpoint that a program of one's own saves has them.
+// As in a checkpoint saved by a user's own program.
 TEST(Config, OptionsOfTrainingAloneTellTheirKeys) {
   const std::set<std::string> others{"train.save_every", "train.save_steps", "train.keep"};
   const std::set<std::string> theirs{"seed", "data.seed", "data.noise", "net.init_scale"};

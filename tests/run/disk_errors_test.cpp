@@ -63,7 +63,7 @@ TEST_F(DiskErrors, OnSaveErrorContinueTrainsOn) {
     const Result done =
         run("train " + options + "--out here --resume --quiet --on-save-error continue");
     EXPECT_EQ(done.code, 0) << done.out;
-    EXPECT_NE(done.out.find("training goes on without it"), std::string::npos) << done.out;
+    EXPECT_NE(done.out.find("training continues without it"), std::string::npos) << done.out;
     EXPECT_TRUE(fs::exists(in_the_way));
     EXPECT_EQ(newest("here").params(), newest("whole").params());
     // A best that could not be written is none.

@@ -133,7 +133,7 @@ TEST_F(Kill, ARestoreThatForgetsAnythingIsCaughtEveryTime) {
       EXPECT_THAT(differences(whole, outcome_of(broken)), Not(IsEmpty()))
           << piece.name << " was left out at step " << step << ", and nobody noticed";
     }
-    // What an epoch has added up so far shows in its line of metrics, where it is not at its end.
+    // The sums of an unfinished epoch show in its line of metrics.
     const fs::path broken = interrupted(step, [](Checkpoint& c) { c.state.c_hat_sum = 0; });
     run_.train(broken);
     if (step % 5 != 0) {

@@ -96,7 +96,7 @@ TEST_F(Metrics, ALineThatIsNestedTooDeeplyIsNamed) {
     std::string warnings;
     EXPECT_THAT(read_metrics(file_, [&](const std::string& line) { warnings += line; }),
                 ElementsAre(first_));
-    EXPECT_THAT(warnings, HasSubstr("metrics.jsonl:2: nested too deeply: passed over"));
+    EXPECT_THAT(warnings, HasSubstr("metrics.jsonl:2: nested too deeply: skipped"));
     EXPECT_THROW(read_metrics(file_), DataError);
   }
   write_file_atomically(file_, nested(kMaxJsonDepth));

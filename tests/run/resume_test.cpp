@@ -1,4 +1,4 @@
-// `sfnn train --resume` as a user meets it: what a run goes on from, and what it refuses to.
+// `sfnn train --resume` as users see it: what a run continues from, and what it refuses.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -93,7 +93,7 @@ TEST_F(Resume, AFinishedRunEndsAtOnce) {
   EXPECT_EQ(run("train --resume --out here --set train.epochs=3").code, 2) << "another config";
 }
 
-// The command that a stopped run prints is one that goes on with it.
+// The command that a stopped run prints continues it.
 TEST_F(Resume, TheCommandPrintedAtAStopWorks) {
   write_own_files(directory_ / "data");
   const Result stopped =
@@ -117,7 +117,7 @@ TEST_F(Resume, ABadLineOfMetricsIsPassedOver) {
   for (const char* command : {"info here", "report here", "train --resume --out here"}) {
     const Result result = run(command);
     EXPECT_EQ(result.code, 0) << command << result.out;
-    EXPECT_NE(result.out.find("metrics.jsonl:2: not a JSON object: passed over"), std::string::npos)
+    EXPECT_NE(result.out.find("metrics.jsonl:2: not a JSON object: skipped"), std::string::npos)
         << command << result.out;
   }
   EXPECT_EQ(read_metrics(directory_ / "here/metrics.jsonl").size(), 3u);
@@ -152,7 +152,7 @@ TEST_F(Resume, ResumeStartsAfreshOnlyWhereItIsSaidWhat) {
   EXPECT_EQ(from_file.code, 0) << from_file.out;
   const Result from_settings = run("train --resume " + small_ + "--set train.epochs=1 --out empty");
   EXPECT_EQ(from_settings.code, 0) << from_settings.out;
-  EXPECT_THAT(from_settings.out, HasSubstr("there is no run to resume: starting afresh"));
+  EXPECT_THAT(from_settings.out, HasSubstr("there is no run to resume: starting a new one"));
 }
 
 // The checkpoint knows what it was trained with.
@@ -183,7 +183,7 @@ TEST_F(Resume, ALostConfigIsNamed) {
                                      "train --resume " + options, "train " + options}) {
     const Result result = run(command);
     EXPECT_EQ(result.code, 2) << result.out;
-    EXPECT_THAT(result.out, HasSubstr("here/config.toml does not: to go on with that run"));
+    EXPECT_THAT(result.out, HasSubstr("here/config.toml does not: to continue that run"));
     EXPECT_THAT(result.out, HasSubstr("sfnn info here/checkpoints/" + step_files("here").back()));
   }
 }
@@ -195,7 +195,7 @@ TEST_F(Resume, ADamagedCheckpointIsPassedOverForTheOneBefore) {
   fs::resize_file(newest_file, fs::file_size(newest_file) - 7);
   const Result eval = run("eval here");
   EXPECT_EQ(eval.code, 0) << eval.out;
-  EXPECT_NE(eval.out.find("passed over"), std::string::npos) << eval.out;
+  EXPECT_NE(eval.out.find("skipped"), std::string::npos) << eval.out;
   EXPECT_LT(newest("here").state.step, step);
 }
 

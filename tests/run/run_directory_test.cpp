@@ -78,7 +78,7 @@ TEST_F(RunDirectoryTest, KeepsAsManyAsAsked) {
   EXPECT_EQ(files().size(), 5u + 1);  // and latest
 }
 
-// What somebody put aside under a similar name is no checkpoint of the run's.
+// A file that was put aside under a similar name is not a checkpoint of the run.
 TEST_F(RunDirectoryTest, RemovesNothingThatItDidNotWrite) {
   run_.save(at_step(10));
   const fs::path checkpoints = path_ / "checkpoints";
@@ -171,7 +171,7 @@ TEST_F(RunDirectoryTest, ADamagedLaterCheckpointDoesNotCount) {
   for (std::int64_t step : {10, 20}) run_.save(at_step(step));
   fs::resize_file(path_ / "checkpoints/step-00000020.safetensors", 100);
   EXPECT_EQ(newest_step(), 10);
-  EXPECT_THAT(warnings_, AllOf(HasSubstr("step-00000020"), HasSubstr("passed over")));
+  EXPECT_THAT(warnings_, AllOf(HasSubstr("step-00000020"), HasSubstr("skipped")));
   EXPECT_THAT(warnings_, HasSubstr("for the checkpoint before it"));
   for (std::int64_t step : {11, 12}) run_.save(at_step(step));
   EXPECT_THAT(files(),
@@ -184,7 +184,7 @@ TEST_F(RunDirectoryTest, ADamagedOldestCheckpointHasNoneBeforeIt) {
   fs::resize_file(path_ / "checkpoints/step-00000010.safetensors", 100);
   EXPECT_FALSE(run_.newest([&](const std::string& line) { warnings_ += line; }));
   EXPECT_THAT(warnings_,
-              AllOf(HasSubstr("there is none before it"), testing::Not(HasSubstr("passed over"))));
+              AllOf(HasSubstr("there is none before it"), testing::Not(HasSubstr("skipped"))));
 }
 
 TEST_F(RunDirectoryTest, AHugeFileIsNamedAndPassedOver) {
@@ -193,7 +193,7 @@ TEST_F(RunDirectoryTest, AHugeFileIsNamedAndPassedOver) {
   std::ofstream{huge};
   fs::resize_file(huge, std::uintmax_t(900) << 30);  // sparse: it takes no room
   EXPECT_EQ(newest_step(), 10);
-  EXPECT_THAT(warnings_, AllOf(HasSubstr(huge.string()), HasSubstr("passed over")));
+  EXPECT_THAT(warnings_, AllOf(HasSubstr(huge.string()), HasSubstr("skipped")));
 }
 
 // A kill between an epoch's line of metrics and its checkpoint is no loss.
@@ -209,7 +209,7 @@ TEST_F(RunDirectoryTest, KnowsWhetherACheckpointWasLost) {
     }
     return false;
   };
-  // Of ten steps each.
+  // Ten steps per epoch.
   const auto is_lost_after = [&](std::uint64_t epochs) {
     fs::remove(run_.metrics());
     for (std::uint64_t epoch = 1; epoch <= epochs; ++epoch)
@@ -219,7 +219,7 @@ TEST_F(RunDirectoryTest, KnowsWhetherACheckpointWasLost) {
   EXPECT_FALSE(is_lost_after(0));
   EXPECT_FALSE(is_lost_after(3));
   EXPECT_TRUE(is_lost_after(4));
-  config.save.steps = 20;  // at the ends of epochs, where save_every alone decides
+  config.save.steps = 20;  // these are ends of epochs, at which save_every alone decides
   write_file_atomically(path_ / "config.toml", to_toml(config));
   EXPECT_FALSE(is_lost_after(3));
   config.save.steps = 15;
@@ -286,7 +286,7 @@ TEST_F(RunDirectoryTest, ASecondRunIsKeptOutWhileTheFirstLives) {
   EXPECT_EQ(error_of_lock(run_), "no error");
 }
 
-// Such a name is nobody's alone.
+// Other programs use such names, too.
 TEST_F(RunDirectoryTest, AFileThatIsNoLockIsLeftAsItIs) {
   fs::create_directories(path_);
   const fs::path lock = path_ / "lock", other = directory_.path() / "other";

@@ -108,7 +108,7 @@ TEST_F(SavedRuns, ARunThatHasLostItsCheckpointsIsLeftAsItIs) {
 }
 
 // The order of sums is the checkpoint's, though this device would choose another today; on another
-// kind of device it is chosen anew, and said.
+// kind of device it is chosen again, with a message.
 TEST_F(SavedRuns, AResumedRunKeepsItsTilingOnItsKindOfDevice) {
   ASSERT_EQ(run("train " + small_ + "--set train.epochs=2 --set train.keep=2 --out here").code, 0);
   const fs::path checkpoints = directory_ / "here/checkpoints";
@@ -153,7 +153,7 @@ TEST_F(SavedRuns, ADamagedCheckpointIsNamedEvenToTheQuiet) {
   const Result resumed = run("train --resume --quiet --out here");
   EXPECT_EQ(resumed.code, 0) << resumed.out;
   EXPECT_THAT(resumed.out, testing::HasSubstr(damaged + ": not a sound safetensors file"));
-  EXPECT_THAT(resumed.out, testing::HasSubstr("passed over for the checkpoint before it"));
+  EXPECT_THAT(resumed.out, testing::HasSubstr("skipped for the checkpoint before it"));
   EXPECT_EQ(newest("here").params(), params);
 }
 

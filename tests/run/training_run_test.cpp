@@ -63,7 +63,7 @@ TEST_F(TrainingRunTest, StopsWhenToldAndGoesOnAsIfItHadNot) {
   EXPECT_EQ(second.test()->nll, whole.test()->nll);
 }
 
-// The best is written first, with the state as of then; the newest has what it needs to go on.
+// The best is written first, with the state at that point; the newest has all that resuming needs.
 TEST_F(TrainingRunTest, BestAndNewestOfAnEpochAreTheSameWeights) {
   config_.train.epochs = 1;
   TrainingRun run = run_in("one");

@@ -1,5 +1,5 @@
 // What the soak does over and over: a random network, trained in a random way, and what that must
-// come to. A case throws std::runtime_error, in words, where it comes to something else.
+// come to. A case throws std::runtime_error, with an explanation, if it ends differently.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ void compare_with_reference(Random&, Tally&);
 void compare_with_twin(Random&, Tally&);
 
 // The program itself, killed and resumed: the same bits as the run that was left alone. `scratch`
-// is emptied first and left as it is, for a look where the case fails.
+// is emptied first and left as it is, for inspection if the case fails.
 void compare_with_killed(const std::string& program, const std::filesystem::path& scratch, Random&,
                          Tally&);
 

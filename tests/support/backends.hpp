@@ -1,4 +1,4 @@
-// Which backends a test runs over: the CPU's, or CUDA's where it is built for that.
+// Which backends a test runs over: the CPU's, or CUDA's if it is built for that.
 #pragma once
 
 #include <gtest/gtest.h>

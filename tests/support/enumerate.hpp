@@ -12,7 +12,7 @@ namespace sfnn {
 constexpr std::int64_t kMaxEnumeratedBits = 18;
 
 // Calls fn once with each assignment of the stochastic units of `rows` rows. Throws ShapeError
-// where there are more than 2^kMaxEnumeratedBits of them.
+// if there are more than 2^kMaxEnumeratedBits of them.
 void for_each_assignment(const NetworkSpec&, std::int64_t rows,
                          const std::function<void(const LayerBits&)>& fn);
 

@@ -50,7 +50,7 @@ class TempFolder : public TemporaryDirectory {
   }
 };
 
-// The message of the E that fn throws; a failure of the test where it throws none.
+// The message of the E that fn throws; the test fails if it throws none.
 template <class E, class Fn>
 std::string message_of(Fn&& fn) {
   try {

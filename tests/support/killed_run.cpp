@@ -45,7 +45,7 @@ void remove_temporaries(const fs::path& run) {
   }
 }
 
-// What the pointer names is there and whole, at whatever moment the run ended.
+// The file that `latest` names exists and is whole, at whatever moment the run ended.
 void require_whole_latest(const fs::path& run) {
   const fs::path latest = run / "checkpoints" / "latest";
   if (!fs::exists(latest)) return;

@@ -55,10 +55,10 @@ struct ProgramRun {
   std::string program;
   std::vector<std::string> arguments;
 
-  // To its end. Throws std::runtime_error, with what the program said, where it fails.
+  // Trains to the end. Throws std::runtime_error, with the program's output, if it fails.
   void train(const std::filesystem::path& run) const;
-  // The same with random kills, at most so many, each followed by a resume: at any moment of the
-  // `seconds` that the run takes, or as a file of a checkpoint is being written. Throws where one
+  // The same with random kills, `at_most` of them, each followed by a resume: at any moment of the
+  // `seconds` that the run takes, or as a file of a checkpoint is being written. Throws if one
   // leaves a pointer to a checkpoint that is not whole.
   Kills train_with_kills(const std::filesystem::path& run, double seconds, int at_most,
                          Random&) const;

@@ -5,6 +5,7 @@
 
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 #include "host/model/network.hpp"
 
@@ -17,7 +18,12 @@ inline NetworkSpec network(std::int64_t D_in, std::initializer_list<const char*>
   return spec;
 }
 
-// Names the cases of a suite that runs over the outputs.
+// For suites that run over the outputs: a newcomer in the table is tested at once.
+inline auto every_output() {
+  std::vector<Output> outputs;
+  for (const OutputRow& row : kOutputs) outputs.push_back(row.id);
+  return testing::ValuesIn(outputs);
+}
 inline std::string output_name(const testing::TestParamInfo<Output>& info) {
   return std::string(to_string(info.param));
 }

@@ -8,7 +8,7 @@
 
 namespace {
 
-thread_local std::ptrdiff_t live = 0, most = 0;  // negative where memory of before is freed
+thread_local std::ptrdiff_t live = 0, most = 0;  // negative if earlier memory is freed
 
 }  // namespace
 

@@ -44,25 +44,43 @@ Vector row(const Vector& matrix, std::int64_t r, std::int64_t cols) {
   return Vector(matrix.begin() + r * cols, matrix.begin() + (r + 1) * cols);
 }
 
+// Each output by its own formula: nothing here comes from the engine's table.
+bool is_class(Output output) {
+  switch (output) {
+    case Output::softmax:
+      return true;
+    case Output::bernoulli:
+    case Output::gaussian:
+      return false;
+  }
+  return false;
+}
+
 std::int64_t target_width(const NetworkSpec& spec) {
-  return spec.output == Output::softmax ? 1 : spec.D_out;
+  return is_class(spec.output) ? 1 : spec.D_out;
 }
 
 // Eq. (2), (3) and the unit-variance Gaussian.
 double log_prob(Output output, const Vector& o, const Vector& y) {
-  if (output == Output::softmax) return o[std::size_t(y[0])] - log_sum_exp(o);
   double sum = 0;
-  for (std::size_t i = 0; i < o.size(); ++i) {
-    sum += output == Output::bernoulli
-               ? y[i] * log_sigmoid(o[i]) + (1 - y[i]) * log_sigmoid(-o[i])
-               : -0.5 * (y[i] - o[i]) * (y[i] - o[i]) - 0.5 * std::log(2 * M_PI);
+  switch (output) {
+    case Output::softmax:
+      return o[std::size_t(y[0])] - log_sum_exp(o);
+    case Output::bernoulli:
+      for (std::size_t i = 0; i < o.size(); ++i)
+        sum += y[i] * log_sigmoid(o[i]) + (1 - y[i]) * log_sigmoid(-o[i]);
+      break;
+    case Output::gaussian:
+      for (std::size_t i = 0; i < o.size(); ++i)
+        sum += -0.5 * (y[i] - o[i]) * (y[i] - o[i]) - 0.5 * std::log(2 * M_PI);
+      break;
   }
   return sum;
 }
 
 // d log P / d o = target - mean for all three output distributions.
 Vector target(Output output, const Vector& o, const Vector& y) {
-  if (output != Output::softmax) return y;
+  if (!is_class(output)) return y;
   Vector one_hot(o.size(), 0.0);
   one_hot[std::size_t(y[0])] = 1;
   return one_hot;
@@ -70,10 +88,16 @@ Vector target(Output output, const Vector& o, const Vector& y) {
 
 Vector mean(Output output, const Vector& o) {
   Vector result = o;
-  const double log_norm = output == Output::softmax ? log_sum_exp(o) : 0;
-  for (double& v : result) {
-    if (output == Output::softmax) v = std::exp(v - log_norm);
-    if (output == Output::bernoulli) v = sigmoid(v);
+  const double log_norm = log_sum_exp(o);
+  switch (output) {
+    case Output::softmax:
+      for (double& v : result) v = std::exp(v - log_norm);
+      break;
+    case Output::bernoulli:
+      for (double& v : result) v = sigmoid(v);
+      break;
+    case Output::gaussian:
+      break;
   }
   return result;
 }
@@ -89,7 +113,7 @@ ReferenceParticle forward(const Model& model, const Vector& x, const Vector& y,
     ReferenceLayer layer;
     layer.z = particle.top;
 
-    layer.a.assign(shape.n_s, 0.0);  // p = 1/2 where no weights add to it
+    layer.a.assign(shape.n_s, 0.0);  // p = 1/2 if no weights add to it
     add_product(layer.z, slots.W_s, params, layer.a);
     add_product(kOne, slots.b_s, params, layer.a);
     for (std::int64_t i = 0; i < shape.n_s; ++i) {  // Eq. (1), (7)
@@ -172,7 +196,7 @@ ScoreWeight score_weight(const ReferenceEstimator& e, std::int64_t M, std::int64
   return {0, zero};
 }
 
-// Where the gradient of one particle starts: at its output, and at every score unit.
+// Starts the gradient of one particle: at its output, and at every score unit.
 struct Sources {
   Vector g_o;
   std::vector<Vector> g_score;  // per hidden layer [n_s]

@@ -23,7 +23,7 @@ struct ReferenceBatch {
   Vector x = {};        // [N, D_in]
   Vector y = {};        // [N, D_out]; softmax: [N, 1], the class as a number
   LayerBits bits = {};  // what every stochastic unit drew
-  // Per hidden layer [N*M, n_s]. Where given, it replaces the bits: s = sigma(a) + eps, Eq. (20).
+  // Per hidden layer [N*M, n_s]. If given, it replaces the bits: s = sigma(a) + eps, Eq. (20).
   // C_hat is then a smooth function of every parameter, and G3 its derivative.
   std::vector<Vector> eps = {};
 };
@@ -35,9 +35,9 @@ struct ReferenceEstimator {
   bool equal_output_weight = false;  // g_o is weighed by 1/M instead of w_bar
 };
 
-struct ReferenceLayer {  // of one particle
+struct ReferenceLayer {  // for one particle
   Vector z;              // what it reads
-  Vector a, p, s;        // of the stochastic units; a = 0 where p = 1/2 is fixed
+  Vector a, p, s;        // stochastic units; a = 0 if p = 1/2 is fixed
   Vector score;          // s - p
   Vector d;
   Vector slope_s, slope_d;  // sigma'(a) of both kinds
@@ -45,7 +45,7 @@ struct ReferenceLayer {  // of one particle
 
 struct ReferenceParticle {
   std::vector<ReferenceLayer> layers;
-  Vector top;  // what the output reads: the last layer's output, or x where there is none
+  Vector top;  // what the output reads: the last layer's output, or x if there is none
   Vector o;
   double log_w = 0;  // log P(y | h)
   double log_p = 0;  // log P(h | x), fixed units included

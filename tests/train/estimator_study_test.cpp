@@ -304,7 +304,7 @@ TEST(EstimatorStudy, RefusesWhatCannotBeStudied) {
   EXPECT_THROW(study(small, options), ConfigError);
 }
 
-// A batch that is drawn anew each step in training stays as it is here.
+// A batch that training would draw again at each step stays the same here.
 TEST(EstimatorStudy, TheBatchIsDrawnOnce) {
   Small small(network(3, {"2s"}, 2, Output::bernoulli), /*N=*/40);
   std::vector<float> grey(40 * 3, 0.5f);

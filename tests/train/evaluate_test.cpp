@@ -101,9 +101,7 @@ TEST_P(EvaluateOutputs, EveryFigureEqualsTheReference) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Outputs, EvaluateOutputs,
-                         testing::Values(Output::softmax, Output::bernoulli, Output::gaussian),
-                         output_name);
+INSTANTIATE_TEST_SUITE_P(Outputs, EvaluateOutputs, every_output(), output_name);
 
 TEST(Evaluate, MoreParticlesLeaveTheFirstAsTheyWere) {
   Fixture f(network(6, {"9s"}, 4, Output::bernoulli));

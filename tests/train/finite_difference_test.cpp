@@ -56,11 +56,9 @@ Objective C_hat_sum(const NetworkSpec& spec, const ReferenceBatch& batch) {
 
 class EveryOutput : public testing::TestWithParam<Output> {};
 
-INSTANTIATE_TEST_SUITE_P(FiniteDifference, EveryOutput,
-                         testing::Values(Output::softmax, Output::bernoulli, Output::gaussian),
-                         output_name);
+INSTANTIATE_TEST_SUITE_P(FiniteDifference, EveryOutput, every_output(), output_name);
 
-// Eq. (15), (16): every estimator trains P(y|h) alike.
+// Eq. (15), (16): every estimator trains P(y|h) in the same way.
 TEST_P(EveryOutput, OutputWeightsWithBitsHeld) {
   for (Estimator id : {Estimator::G1, Estimator::G2, Estimator::G3, Estimator::G4, Estimator::G5}) {
     const NetworkSpec spec = network(3, {"4s", "3s"}, 4, GetParam());
@@ -192,7 +190,7 @@ TEST_P(EveryOutput, G2IsTheDerivativeByH) {
   }
 }
 
-// The gradient's magnitude bounds the gradient, and equals it where nothing cancels.
+// The gradient's magnitude bounds the gradient, and equals it if nothing cancels.
 TEST(FiniteDifference, MagnitudesBoundTheGradient) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const NetworkSpec spec = random_network(seed);

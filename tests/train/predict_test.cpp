@@ -63,9 +63,7 @@ TEST_P(PredictOutputs, TheMeanIsThatOfTheSamples) {
     }
   }
 }
-INSTANTIATE_TEST_SUITE_P(Outputs, PredictOutputs,
-                         testing::Values(Output::softmax, Output::bernoulli, Output::gaussian),
-                         output_name);
+INSTANTIATE_TEST_SUITE_P(Outputs, PredictOutputs, every_output(), output_name);
 
 TEST(Predict, ThreadsAndCountDoNotMatter) {
   const NetworkSpec spec = network(6, {"9s"}, 4, Output::bernoulli);

@@ -55,7 +55,7 @@ TEST(Reference, ManyPixelsStayFinite) {
   EXPECT_NEAR(result.w_bar[0] + result.w_bar[1] + result.w_bar[2], 1, 1e-12);
 }
 
-// Eq. (19): what arrives at h goes on to a as it is, through sampled layers and out of U.
+// Eq. (19): the gradient at h is passed on to a unchanged, through sampled layers and out of U.
 TEST(Reference, G2PassesOnWhatArrives) {
   const NetworkSpec spec = network(2, {"3s", "2s", "2s+4d"}, 3, Output::bernoulli);
   const ParamLayout layout(spec);

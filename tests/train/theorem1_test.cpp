@@ -1,7 +1,7 @@
 // Theorem 1: with one particle a hidden unit never prefers to be random; with more it may.
 //
-// The paper's toy: x, h, y are bits and P(y|h) is fixed at 0.9 where y = h, 0.1 elsewhere. Only
-// P(h|x) is free.
+// The paper's toy: x, h, y are bits and P(y|h) is fixed at 0.9 if y = h, else 0.1. Only P(h|x) is
+// free.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -56,7 +56,7 @@ TEST(Theorem1, ARandomUnitBeatsEveryDeterministicOne) {
 }
 
 // From here on the data want y = 1 in 7 of 10 cases and there is no input: b is all there is to
-// learn. The log-likelihood is greatest where 0.1 + 0.8 p = 0.7, at p = 0.75.
+// learn. The log-likelihood is greatest if 0.1 + 0.8 p = 0.7, at p = 0.75.
 const NetworkSpec kUnit = network(0, {"1s"}, 1, Output::bernoulli);
 const std::int64_t kBias = ParamLayout(kUnit).hidden[0].b_s.offset;
 
@@ -82,7 +82,7 @@ double expected_gradient(Estimator id, std::int64_t M, double p) {
   return expectation;
 }
 
-// Where the expected gradient changes from up to down.
+// The p at which the expected gradient changes from up to down.
 double rest_point(Estimator id, std::int64_t M) {
   double low = 0.01, high = 0.99;
   while (high - low > 1e-6) {

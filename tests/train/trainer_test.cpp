@@ -348,15 +348,15 @@ TEST_F(NotFinite, NamesTheStepAndTheTensor) {
   }
 }
 
-// Particles whose weight is not a number sit out the backward pass: without a look at C_hat the run
-// would go on, with fewer and fewer examples.
+// Particles whose weight is NaN skip the backward pass: without a check of C_hat the run would
+// continue with fewer and fewer examples.
 TEST_F(NotFinite, ABadCriterionIsSeenThoughTheWeightsAreStillGood) {
   EXPECT_EQ(found("params", "c", 1e30f), "step 3: no longer finite: C_hat");
   EXPECT_EQ(found("params", "c", std::nanf("")),
             "step 3: no longer finite: C_hat; the weight of c");
 }
 
-// Where none sits out, everything goes bad in the same step.
+// If none skips it, everything goes bad in the same step.
 TEST_F(NotFinite, NamesTheCriterionFirst) {
   EXPECT_EQ(found("params", "c", 1e30f, /*drop_below=*/0),
             "step 3: no longer finite: C_hat; every gradient (layer1.W_s to c); every weight "

@@ -28,7 +28,7 @@ def load(path):
         raise SystemExit(f"{path}: there is no such file")
     try:
         mat = scipy.io.loadmat(path, variable_names=["images", "labs_ex", "labs_id", "folds"])
-    except Exception as error:  # scipy raises nearly anything where a file is damaged
+    except Exception as error:  # scipy raises almost anything if a file is damaged
         raise SystemExit(f"{path}: cannot be read as a MAT 5 file: {error}")
     missing = {"images", "labs_ex", "labs_id", "folds"} - mat.keys()
     if missing:
