@@ -56,9 +56,11 @@ std::vector<Case> cases() {
   const NetworkSpec S = network(300, {"90s", "70s"}, 130, Output::bernoulli);
   const NetworkSpec C = network(300, {"40s+90d", "33s+70d"}, 130, Output::bernoulli);
   const NetworkSpec D = network(300, {"40n+90d", "33n+70d"}, 130, Output::softmax);
-  return {{"S_G1", S, Estimator::G1}, {"S_G3", S, Estimator::G3}, {"S_G5", S, Estimator::G5},
-          {"C_G1", C, Estimator::G1}, {"C_G3", C, Estimator::G3}, {"C_G5", C, Estimator::G5},
-          {"D_G3", D, Estimator::G3}};
+  // Wide enough for a dense product to be cut as well: 560 rows of 512 columns.
+  const NetworkSpec wide = network(30, {"512s", "40s"}, 10, Output::bernoulli);
+  return {{"S_G1", S, Estimator::G1}, {"S_G3", S, Estimator::G3},      {"S_G5", S, Estimator::G5},
+          {"C_G1", C, Estimator::G1}, {"C_G3", C, Estimator::G3},      {"C_G5", C, Estimator::G5},
+          {"D_G3", D, Estimator::G3}, {"wide_G3", wide, Estimator::G3}};
 }
 
 class LanesCases : public testing::TestWithParam<int> {
@@ -66,7 +68,7 @@ class LanesCases : public testing::TestWithParam<int> {
   Case case_ = cases()[std::size_t(GetParam())];
   TrainOptions options_{.seed = 5,
                         .estimator = case_.estimator,
-                        .particles = 40,
+                        .particles = 70,
                         .batch = 32,
                         .epochs = 3,
                         .learning_rate = 0.05,
