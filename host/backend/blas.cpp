@@ -4,8 +4,19 @@
 
 #include <algorithm>
 
+#include "host/backend/team.hpp"
+
 namespace sfnn::blas {
 namespace {
+
+// How many blocks of rows a product is cut into, for a team to share: two from 512 rows on, and one
+// more for every further 1024. Each packs B anew, which costs as much as some 20 rows. A rule on
+// shapes that holds without a team, too: OpenBLAS need not give the same bits for another cut.
+std::int64_t row_blocks(Matrix out) {
+  constexpr std::int64_t kLeastColumns = 512, kMaxBlocks = 4;
+  if (out.cols < kLeastColumns) return 1;
+  return std::min(kMaxBlocks, 1 + (out.rows + 512) / 1024);
+}
 
 void gemm(CBLAS_TRANSPOSE trans_a, CBLAS_TRANSPOSE trans_b, ConstMatrix A, ConstMatrix B,
           Matrix out, std::int64_t inner, Write write) {
@@ -14,9 +25,16 @@ void gemm(CBLAS_TRANSPOSE trans_a, CBLAS_TRANSPOSE trans_b, ConstMatrix A, Const
     if (write == Write::set) std::fill_n(out.data, out.size(), 0.0f);
     return;
   }
-  cblas_sgemm(CblasRowMajor, trans_a, trans_b, int(out.rows), int(out.cols), int(inner), 1.0f,
-              A.data, int(A.cols), B.data, int(B.cols), write == Write::add ? 1.0f : 0.0f, out.data,
-              int(out.cols));
+  constexpr std::int64_t kUnit = 16;  // whole registers of every kernel
+  const std::int64_t blocks = row_blocks(out), units = (out.rows + kUnit - 1) / kUnit;
+  share(blocks, [&](std::int64_t block) {
+    const std::int64_t first = units * block / blocks * kUnit;
+    const std::int64_t end = std::min(out.rows, units * (block + 1) / blocks * kUnit);
+    const float* rows = A.data + first * (trans_a == CblasNoTrans ? A.cols : 1);
+    cblas_sgemm(CblasRowMajor, trans_a, trans_b, int(end - first), int(out.cols), int(inner), 1.0f,
+                rows, int(A.cols), B.data, int(B.cols), write == Write::add ? 1.0f : 0.0f,
+                out.row(first), int(out.cols));
+  });
 }
 
 }  // namespace

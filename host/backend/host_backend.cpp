@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "host/backend/free_memory.hpp"
+#include "host/backend/team.hpp"
 #include "host/base/error.hpp"
 #include "kernels/baseline.hpp"
 
@@ -19,11 +20,12 @@ namespace sfnn {
 namespace {
 
 constexpr std::size_t kAlignment = 64, kLargePage = std::size_t(2) << 20;
+constexpr std::int64_t kZeroRange = 1 << 16;  // bytes
 
 }  // namespace
 
 HostBackend::HostBackend(int threads) : pool_(threads) {
-  // Parallelism is over tiles; a product's own threads would change its sums.
+  // Threads are ours to share out; a product's own would change its sums.
   openblas_set_num_threads(1);
 }
 
@@ -62,7 +64,9 @@ const std::byte* HostBackend::stage(std::span<const std::byte> from, Buffer&) {
 std::size_t HostBackend::free_memory() const { return free_host_memory(); }
 
 void HostBackend::do_fill_zero(const FillZeroArgs& p) {
-  if (p.bytes) std::memset(p.data, 0, p.bytes);
+  share_range(std::int64_t(p.bytes), 1, kZeroRange, [&](std::int64_t first, std::int64_t count) {
+    std::memset(p.data + first, 0, std::size_t(count));
+  });
 }
 
 void HostBackend::do_shuffle(const ShuffleArgs& p) {

@@ -26,6 +26,7 @@ class HostBackend : public Backend {
   void for_each(std::int64_t items, FunctionRef<void(std::int64_t, int)> fn) override {
     pool_.run(items, fn);
   }
+  std::vector<std::int64_t> work_done() const { return pool_.work_done(); }
   void set_clock(const Clock& clock) override { clock_ = clock; }
 
  protected:

@@ -1,13 +1,11 @@
 // Threads that wait for work. The calling thread is one of them: a pool of one starts none.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <exception>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "host/backend/team.hpp"
 #include "host/base/function_ref.hpp"
 
 namespace sfnn {
@@ -21,27 +19,22 @@ class WorkerPool {
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  int size() const { return int(workers_.size()) + 1; }
+  int size() const { return int(seats_.size()); }
   // Calls fn(item, lane) for item = 0 .. items-1 and waits for all. Which lane takes an item is a
-  // matter of chance, so results must not depend on it; lane < min(items, size()). The first
-  // exception is rethrown here; the rest is then not begun.
+  // matter of chance, so results must not depend on it; lane < min(items, size()). An exception is
+  // rethrown here; the rest is then not begun. If there are fewer items than threads, all threads
+  // are dealt out evenly to the items: each has a team (team.hpp) that shares the loops of its ops.
+  // A call from inside of an item is a plain loop.
   void run(std::int64_t items, Item fn);
 
+  // Items and shared blocks that each thread has done so far. Not while `run` is under way.
+  std::vector<std::int64_t> work_done() const;
+
  private:
-  void work();
-  void wait_for_jobs();
   void stop();  // waits for the threads' end
 
+  std::vector<Seat> seats_;  // the first is the calling thread's
   std::vector<std::thread> workers_;
-  const Item* job_ = nullptr;
-  std::int64_t items_ = 0;
-  std::atomic<std::int64_t> next_{0};
-  std::atomic<int> next_lane_{0};  // lanes are numbered as threads come to the job
-  std::atomic<int> busy_{0};
-  std::atomic<std::uint32_t> generation_{0};  // counts jobs; its change wakes the workers
-  std::atomic<bool> stopping_{false};
-  std::mutex error_mutex_;
-  std::exception_ptr error_;
 };
 
 }  // namespace sfnn

@@ -6,6 +6,7 @@
 #include "host/backend/cpu/growing_buffer.hpp"
 #include "host/backend/cpu/packed_bits.hpp"
 #include "host/backend/cpu/simd.hpp"
+#include "host/backend/team.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "host/backend/cpu/bit_product.cpp"
@@ -23,6 +24,7 @@ constexpr std::int64_t kEntries = 1 << kGroup;
 constexpr std::int64_t kColumns = 16;    // of a block: a table entry is one cache line
 constexpr std::int64_t kMaxGroups = 11;  // tables held at a time: 22 KB; a word has room for 11
 constexpr std::int64_t kRowBlock = 768;  // running sums held at a time: 48 KB, read in order
+constexpr std::int64_t kWordWork = 4;    // steps that a word takes until it is in its place
 constexpr int kEntryShift = 6;           // log2 of an entry's bytes
 static_assert(kColumns * sizeof(float) == 1 << kEntryShift);
 static_assert(kMaxGroups * kGroup + kEntryShift <= 64);
@@ -55,8 +57,15 @@ struct BitProductArgs {
   const float* W;
   float* out;
   bool add;
-  BitProductScratch* scratch;
+  std::int64_t K_room;  // K of other steps at most
+  std::int64_t column_blocks() const { return (H + kColumns - 1) / kColumns; }
 };
+
+namespace {
+
+thread_local BitProductScratch scratch;  // each thread that does a block of columns has its own
+
+}  // namespace
 
 }  // namespace sfnn
 #endif
@@ -140,7 +149,7 @@ HWY_NOINLINE void column_block(const BitProductArgs& p, const float* W, std::int
                                std::int64_t out_stride) {
   constexpr int kRows = kVectors == 1 ? 8 : kVectors == 2 ? 4 : 2;  // >= 8 chains hide latency
   HWY_ALIGN float tables[kMaxGroups * kEntries * kColumns];
-  float* sums = p.scratch->sums.room(std::size_t(p.rows * kColumns));
+  float* sums = scratch.sums.room(std::size_t(p.rows * kColumns));
   const Chunks chunks(p.K);
   for (std::int64_t k = 0; k < chunks.count; ++k) {
     const std::int64_t first = chunks.first_input(k), groups = chunks.group_count(k);
@@ -178,7 +187,7 @@ HWY_NOINLINE void column_block(const BitProductArgs& p, const float* W, std::int
 // The last H % kColumns columns, on padded copies.
 void edge_block(const BitProductArgs& p, std::int64_t first) {
   const std::int64_t width = p.H - first;
-  float* W = p.scratch->edge.room(std::size_t((p.K + p.rows) * kColumns));
+  float* W = scratch.edge.room(std::size_t((p.K_room + p.rows) * kColumns));
   float* out = W + p.K * kColumns;
   std::fill_n(W, (p.K + p.rows) * kColumns, 0.0f);
   for (std::int64_t k = 0; k < p.K; ++k)
@@ -192,17 +201,22 @@ void edge_block(const BitProductArgs& p, std::int64_t first) {
     std::copy_n(out + r * kColumns, width, p.out + r * p.H + first);
 }
 
-void product(const BitProductArgs& p) {
-  const auto blocks = [&](auto vectors, std::int64_t c) HWY_ATTR {
+// Columns kColumns * block and on, kColumns of them if there are as many.
+void product_block(const BitProductArgs& p, std::int64_t block) {
+  const auto blocks = [&](auto vectors, std::int64_t c, std::int64_t end) HWY_ATTR {
     constexpr std::int64_t kWidth = decltype(vectors)::value * kLanes;
-    for (; c + kWidth <= p.H; c += kWidth)
+    for (; c + kWidth <= end; c += kWidth)
       column_block<decltype(vectors)::value>(p, p.W + c, p.H, p.add ? p.out + c : nullptr, p.H,
                                              p.out + c, p.H);
-    return c;
   };
-  std::int64_t c = blocks(std::integral_constant<std::int64_t, kBlockVectors>(), 0);
-  if ((p.H - c) % kLanes == 0) c = blocks(std::integral_constant<std::int64_t, 1>(), c);
-  if (c < p.H) edge_block(p, c);
+  const std::int64_t first = kColumns * block, end = std::min(p.H, first + kColumns);
+  if (end - first == kColumns) {
+    blocks(std::integral_constant<std::int64_t, kBlockVectors>(), first, end);
+  } else if ((end - first) % kLanes == 0) {
+    blocks(std::integral_constant<std::int64_t, 1>(), first, end);
+  } else {
+    edge_block(p, first);
+  }
 }
 
 // In place: bit j of word i and bit i of word j change places.
@@ -225,10 +239,30 @@ HWY_AFTER_NAMESPACE();
 namespace sfnn {
 namespace {
 
-HWY_EXPORT(product);
+HWY_EXPORT(product_block);
 HWY_EXPORT(transpose_bits);
 
-thread_local BitProductScratch scratch;
+// By blocks of columns: a table is filled once, whoever does it.
+void product(const BitProductArgs& p) {
+  share(p.column_blocks(), [&](std::int64_t block) {
+    HWY_DYNAMIC_DISPATCH(product_block)(p, block);
+  });
+}
+
+// words[k, i]: the bits of chunk k of the selected rows in column i, from bit kEntryShift on.
+void transpose_chunk(ConstBits z, RowSet rows, const Chunks& chunks, std::int64_t k,
+                     std::uint64_t* words) {
+  const auto transpose = HWY_DYNAMIC_DISPATCH(transpose_bits);
+  const std::int64_t first = chunks.first_input(k);
+  const std::int64_t end = std::min(rows.count, first + chunks.group_count(k) * kGroup);
+  for (std::int64_t i = 0; i < z.cols; i += 64) {
+    std::uint64_t block[64] = {};
+    for (std::int64_t r = first; r < end; ++r)
+      block[kEntryShift + r - first] = row_words(z, rows.source(r))[i / 64];
+    transpose(block);
+    std::copy_n(block, std::min<std::int64_t>(64, z.cols - i), words + k * z.cols + i);
+  }
+}
 
 }  // namespace
 
@@ -245,35 +279,26 @@ void bit_product(ConstBits z, ConstMatrix W, Matrix out, Write write) {
     const std::int64_t first = z.rows * block / blocks;
     const std::int64_t rows = z.rows * (block + 1) / blocks - first;
     std::uint64_t* words = scratch.words.room(std::size_t(chunks.count * rows));
-    for (std::int64_t r = 0; r < rows; ++r)
-      for (std::int64_t k = 0; k < chunks.count; ++k)
-        words[k * rows + r] = bits_from(row_words(z, first + r), row_width, chunks.first_input(k))
-                              << kEntryShift;
-    HWY_DYNAMIC_DISPATCH(product)
-    ({words, rows, z.cols, W.cols, W.data, out.row(first), add, &scratch});
+    share_range(rows, kWordWork * chunks.count, 1, [&](std::int64_t from, std::int64_t count) {
+      for (std::int64_t r = from; r < from + count; ++r)
+        for (std::int64_t k = 0; k < chunks.count; ++k)
+          words[k * rows + r] = bits_from(row_words(z, first + r), row_width, chunks.first_input(k))
+                                << kEntryShift;
+    });
+    product({words, rows, z.cols, W.cols, W.data, out.row(first), add, z.cols});
   }
 }
 
 void bit_outer_product(ConstBits z, RowSet rows, ConstMatrix g, Matrix gW) {
   const std::int64_t count = g.rows, K = z.cols;
   if (count == 0 || K == 0) return;
-  const auto transpose = HWY_DYNAMIC_DISPATCH(transpose_bits);
   const Chunks chunks(count);
   // Room for all rows: how many are selected changes from step to step.
   std::uint64_t* words = scratch.words.room(std::size_t(Chunks(z.rows).count * K));
-  scratch.edge.room(std::size_t((z.rows + K) * kColumns));
-  for (std::int64_t k = 0; k < chunks.count; ++k) {
-    const std::int64_t first = chunks.first_input(k);
-    const std::int64_t end = std::min(count, first + chunks.group_count(k) * kGroup);
-    for (std::int64_t i = 0; i < K; i += 64) {
-      std::uint64_t block[64] = {};
-      for (std::int64_t r = first; r < end; ++r)
-        block[kEntryShift + r - first] = row_words(z, rows.source(r))[i / 64];
-      transpose(block);
-      std::copy_n(block, std::min<std::int64_t>(64, K - i), words + k * K + i);
-    }
-  }
-  HWY_DYNAMIC_DISPATCH(product)({words, K, count, gW.cols, g.data, gW.data, true, &scratch});
+  share_range(chunks.count, kWordWork * K, 1, [&](std::int64_t from, std::int64_t n) {
+    for (std::int64_t k = from; k < from + n; ++k) transpose_chunk(z, rows, chunks, k, words);
+  });
+  product({words, K, count, gW.cols, g.data, gW.data, true, z.rows});
 }
 
 }  // namespace sfnn

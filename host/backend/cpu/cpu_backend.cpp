@@ -14,6 +14,7 @@
 #include "host/backend/cpu/sample.hpp"
 #include "host/backend/cpu/simd.hpp"
 #include "host/backend/cpu/update.hpp"
+#include "host/backend/team.hpp"
 #include "hwy/targets.h"
 
 namespace sfnn {
@@ -25,17 +26,21 @@ thread_local GrowingBuffer<float> dense_rows;
 
 ConstMatrix unpacked(ConstBits z, RowSet rows) {
   float* out = dense_rows.room(std::size_t(z.rows * z.cols));
-  for (std::int64_t k = 0; k < rows.count; ++k) {
-    const std::uint64_t* row = row_words(z, rows.source(k));
-    for (std::int64_t i = 0; i < z.cols; ++i) out[k * z.cols + i] = float(bit_at(row, i));
-  }
+  share_range(rows.count, z.cols, 1, [&](std::int64_t first, std::int64_t count) {
+    for (std::int64_t k = first; k < first + count; ++k) {
+      const std::uint64_t* row = row_words(z, rows.source(k));
+      for (std::int64_t i = 0; i < z.cols; ++i) out[k * z.cols + i] = float(bit_at(row, i));
+    }
+  });
   return {out, rows.count, z.cols};
 }
 
 ConstMatrix gathered(ConstMatrix z, RowSet rows) {
   float* out = dense_rows.room(std::size_t(z.rows * z.cols));
-  for (std::int64_t k = 0; k < rows.count; ++k)
-    std::copy_n(z.row(rows.index[k]), z.cols, out + k * z.cols);
+  share_range(rows.count, z.cols, 1, [&](std::int64_t first, std::int64_t count) {
+    for (std::int64_t k = first; k < first + count; ++k)
+      std::copy_n(z.row(rows.index[k]), z.cols, out + k * z.cols);
+  });
   return {out, rows.count, z.cols};
 }
 

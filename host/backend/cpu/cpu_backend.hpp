@@ -1,8 +1,9 @@
 // The production CPU path: h as packed bits, products with it by table look-up, everything else in
-// vectors of the best instruction set of the machine, threads over tiles.
+// vectors of the best instruction set of the machine, threads over parts of the batch.
 //
-// An op belongs to the thread that calls it, and so does its scratch memory: no result depends on
-// the lane or on how many there are.
+// If there are more threads than parts, an op shares its loops with the team of the thread that
+// calls it (team.hpp). Scratch memory belongs to a thread, and no sum to more than one: no result
+// depends on the lane or on how many there are.
 #pragma once
 
 #include "host/backend/host_backend.hpp"

@@ -6,6 +6,7 @@
 
 #include "host/backend/cpu/sample.hpp"
 #include "host/backend/cpu/simd.hpp"
+#include "host/backend/team.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "host/backend/cpu/gather.cpp"
@@ -68,9 +69,9 @@ void add_noise(const Words& draws, const DrawKey&, float deviation, std::int64_t
 #endif
 
 void gather_rows(const GatherArgs& p, const DrawKey& binarize_key, const DrawKey& noise_key,
-                 std::int64_t first_example) {
+                 std::int64_t first_example, std::int64_t first_row, std::int64_t rows) {
   const Words bit_draws(binarize_key), noise_draws(noise_key);
-  for (std::int64_t n = 0; n < p.tile.N; ++n) {
+  for (std::int64_t n = first_row; n < first_row + rows; ++n) {
     const std::int64_t position = first_example + n;
     const std::int64_t row = p.order ? p.order[position] : position;
     for (std::int64_t first = 0; first < p.data.cols; first += kDrawChunk) {
@@ -95,7 +96,9 @@ HWY_EXPORT(gather_rows);
 
 void cpu::gather(const GatherArgs& p, const DrawKey& binarize, const DrawKey& noise,
                  std::int64_t first) {
-  HWY_DYNAMIC_DISPATCH(gather_rows)(p, binarize, noise, first);
+  share_range(p.tile.N, p.data.cols, 1, [&](std::int64_t first_row, std::int64_t rows) {
+    HWY_DYNAMIC_DISPATCH(gather_rows)(p, binarize, noise, first, first_row, rows);
+  });
 }
 
 }  // namespace sfnn

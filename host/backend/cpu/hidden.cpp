@@ -4,6 +4,7 @@
 
 #include "host/backend/cpu/packed_bits.hpp"
 #include "host/backend/cpu/simd.hpp"
+#include "host/backend/team.hpp"
 #include "kernels/hidden_grad.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -16,9 +17,9 @@ HWY_BEFORE_NAMESPACE();
 namespace sfnn {
 namespace HWY_NAMESPACE {
 
-void activate_rows(const ActivateArgs& p) {
+void activate_rows(const ActivateArgs& p, std::int64_t first, std::int64_t count) {
   const float* b = p.b;
-  for (std::int64_t r = 0; r < p.d.rows; ++r) {
+  for (std::int64_t r = first; r < first + count; ++r) {
     float* row = p.d.row(r);
     const float* z = p.shared.data ? p.shared.row(p.tile.row_in(p.shared.rows, r)) : nullptr;
     for_vectors(p.d.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
@@ -29,10 +30,10 @@ void activate_rows(const ActivateArgs& p) {
 }
 
 // g *= sigma'(a + b), Eq. (22)
-void slope_grad(const PathGradArgs& p) {
+void slope_grad(const PathGradArgs& p, std::int64_t first, std::int64_t count) {
   const bool by_example = p.by_example();
   const VF one = hn::Set(F32(), 1.0f);
-  for (std::int64_t k = 0; k < p.g.rows; ++k) {
+  for (std::int64_t k = first; k < first + count; ++k) {
     float* g = p.g.row(k);
     const float* a = p.a.row(by_example ? k : p.tile.row_in(p.a.rows, p.rows.source(k)));
     for_vectors(p.g.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
@@ -48,10 +49,10 @@ HWY_INLINE VF beta_at(const ScoreGradArgs& p, Lanes lanes, std::int64_t i) {
 }
 
 // g = (omega - beta) (h - p), one row per particle
-void row_score_grad(const ScoreGradArgs& p) {
+void row_score_grad(const ScoreGradArgs& p, std::int64_t first, std::int64_t count) {
   const F32 d;
   const VF one = hn::Set(d, 1.0f);
-  for (std::int64_t k = 0; k < p.g.rows; ++k) {
+  for (std::int64_t k = first; k < first + count; ++k) {
     const std::int64_t r = p.rows.source(k);
     const float* a = p.a.row(r);
     const std::uint64_t* s = row_words(p.s, r);
@@ -66,7 +67,8 @@ void row_score_grad(const ScoreGradArgs& p) {
 }
 
 // The same summed over the particles of an example, which share a: see kernels/hidden_grad.hpp.
-void summed_score_grad(const ScoreGradArgs& p) {
+// Columns first .. first + count.
+void summed_score_grad(const ScoreGradArgs& p, std::int64_t first, std::int64_t count) {
   const F32 d;
   const std::int64_t M = p.tile.M;
   for (std::int64_t n = 0; n < p.g.rows; ++n) {
@@ -75,7 +77,8 @@ void summed_score_grad(const ScoreGradArgs& p) {
     for (std::int64_t m = 0; m < M; ++m) omega_sum += omega[m];
     const float* a = p.a.row(n);
     float* g = p.g.row(n);
-    for_vectors(p.g.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
+    for_vectors(count, [&](auto lanes, std::int64_t column) HWY_ATTR {
+      const std::int64_t i = first + column;
       VF omega_h = hn::Zero(d), h = hn::Zero(d);
       for (std::int64_t m = 0; m < M; ++m) {
         const auto fired = mask_at(row_words(p.s, n * M + m), i);
@@ -90,9 +93,9 @@ void summed_score_grad(const ScoreGradArgs& p) {
   }
 }
 
-void sigmoid_grad(const DeterministicGradArgs& p) {
+void sigmoid_grad(const DeterministicGradArgs& p, std::int64_t first, std::int64_t count) {
   const VF one = hn::Set(F32(), 1.0f);
-  for (std::int64_t k = 0; k < p.g.rows; ++k) {
+  for (std::int64_t k = first; k < first + count; ++k) {
     const float* from = p.d.row(p.rows.source(k));
     float* to = p.g.row(k);
     for_vectors(p.g.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
@@ -108,22 +111,24 @@ void add_row(const float* from, std::int64_t count, float* to) {
   });
 }
 
-void particle_sums(const SumParticlesArgs& p) {
-  std::fill_n(p.out.data, p.out.size(), 0.0f);
+// Columns first .. first + count, as in the two below.
+void particle_sums(const SumParticlesArgs& p, std::int64_t first, std::int64_t count) {
+  for (std::int64_t n = 0; n < p.out.rows; ++n) std::fill_n(p.out.row(n) + first, count, 0.0f);
   for (std::int64_t k = 0; k < p.rows.count; ++k)
-    add_row(p.g.row(k), p.g.cols, p.out.row(p.rows.source(k) / p.tile.M));
+    add_row(p.g.row(k) + first, count, p.out.row(p.rows.source(k) / p.tile.M) + first);
 }
 
-void column_sums(const AccumulateColumnSumsArgs& p) {
-  for (std::int64_t k = 0; k < p.g.rows; ++k) add_row(p.g.row(k), p.g.cols, p.gb);
+void column_sums(const AccumulateColumnSumsArgs& p, std::int64_t first, std::int64_t count) {
+  for (std::int64_t k = 0; k < p.g.rows; ++k) add_row(p.g.row(k) + first, count, p.gb + first);
 }
 
 // Eq. (18): the sums behind E[score^2] and E[score^2 L], L = C_hat.
-void baseline_sums(const AccumulateBaselineArgs& p) {
+void baseline_sums(const AccumulateBaselineArgs& p, std::int64_t first, std::int64_t count) {
   const auto& [tile, a, b, s, C_hat, sums] = p;
   const F32 d;
   const bool shared = a.rows == tile.N;
-  for_vectors(s.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
+  for_vectors(count, [&](auto lanes, std::int64_t column) HWY_ATTR {
+    const std::int64_t i = first + column;
     const VF bias = lanes.load(b + i);
     VF score2 = lanes.load(sums + i), score2_L = lanes.load(sums + s.cols + i);
     VF prob = hn::Zero(d);
@@ -156,37 +161,66 @@ HWY_EXPORT(particle_sums);
 HWY_EXPORT(column_sums);
 HWY_EXPORT(baseline_sums);
 
-void cpu::activate(const ActivateArgs& p) { HWY_DYNAMIC_DISPATCH(activate_rows)(p); }
+namespace {
+
+// Ranges of columns begin on whole vectors of every instruction set.
+constexpr std::int64_t kColumnUnit = 32;
+
+}  // namespace
+
+void cpu::activate(const ActivateArgs& p) {
+  share_range(p.d.rows, p.d.cols, 1, [&](std::int64_t first, std::int64_t count) {
+    HWY_DYNAMIC_DISPATCH(activate_rows)(p, first, count);
+  });
+}
 
 void cpu::path_grad(const PathGradArgs& p) {
   switch (p.rule) {
     case PathRule::one:
       return;  // g_a is G(h) as it stands
     case PathRule::sigmoid_slope:
-      return HWY_DYNAMIC_DISPATCH(slope_grad)(p);
+      return share_range(p.g.rows, p.g.cols, 1, [&](std::int64_t first, std::int64_t count) {
+        HWY_DYNAMIC_DISPATCH(slope_grad)(p, first, count);
+      });
   }
 }
 
 void cpu::score_grad(const ScoreGradArgs& p) {
   if (p.a.rows == p.tile.N) {
-    HWY_DYNAMIC_DISPATCH(summed_score_grad)(p);
+    share_range(p.g.cols, p.g.rows * p.tile.M, kColumnUnit,
+                [&](std::int64_t first, std::int64_t count) {
+                  HWY_DYNAMIC_DISPATCH(summed_score_grad)(p, first, count);
+                });
   } else {
-    HWY_DYNAMIC_DISPATCH(row_score_grad)(p);
+    share_range(p.g.rows, p.g.cols, 1, [&](std::int64_t first, std::int64_t count) {
+      HWY_DYNAMIC_DISPATCH(row_score_grad)(p, first, count);
+    });
   }
 }
 
 void cpu::deterministic_grad(const DeterministicGradArgs& p) {
-  HWY_DYNAMIC_DISPATCH(sigmoid_grad)(p);
+  share_range(p.g.rows, p.g.cols, 1, [&](std::int64_t first, std::int64_t count) {
+    HWY_DYNAMIC_DISPATCH(sigmoid_grad)(p, first, count);
+  });
 }
 
-void cpu::sum_particles(const SumParticlesArgs& p) { HWY_DYNAMIC_DISPATCH(particle_sums)(p); }
+// By columns from here on: the order of a sum over rows stays as it is.
+void cpu::sum_particles(const SumParticlesArgs& p) {
+  share_range(p.g.cols, p.rows.count, kColumnUnit, [&](std::int64_t first, std::int64_t count) {
+    HWY_DYNAMIC_DISPATCH(particle_sums)(p, first, count);
+  });
+}
 
 void cpu::accumulate_column_sums(const AccumulateColumnSumsArgs& p) {
-  HWY_DYNAMIC_DISPATCH(column_sums)(p);
+  share_range(p.g.cols, p.g.rows, kColumnUnit, [&](std::int64_t first, std::int64_t count) {
+    HWY_DYNAMIC_DISPATCH(column_sums)(p, first, count);
+  });
 }
 
 void cpu::accumulate_baseline(const AccumulateBaselineArgs& p) {
-  HWY_DYNAMIC_DISPATCH(baseline_sums)(p);
+  share_range(p.s.cols, p.tile.rows(), kColumnUnit, [&](std::int64_t first, std::int64_t count) {
+    HWY_DYNAMIC_DISPATCH(baseline_sums)(p, first, count);
+  });
 }
 
 }  // namespace sfnn

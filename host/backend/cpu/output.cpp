@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "host/backend/cpu/simd.hpp"
+#include "host/backend/team.hpp"
 #include "kernels/particle_weights.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -68,10 +69,10 @@ LogSumExp<float> log_sum_exp(const float* o, const float* c, std::int64_t D) {
   return {hn::GetLane(max), sum_of(sum)};
 }
 
-void log_prob(const OutputLogProbArgs& args) {
+void log_prob(const OutputLogProbArgs& args, std::int64_t first, std::int64_t count) {
   const auto& [p, log_w] = args;
   const std::int64_t D = p.o.cols;
-  for (std::int64_t r = 0; r < p.o.rows; ++r) {
+  for (std::int64_t r = first; r < first + count; ++r) {
     const float* o = p.o.row(r);
     const float* y = target_of(p, r);
     switch (p.output) {
@@ -113,9 +114,10 @@ HWY_INLINE void for_means(Output output, const float* o, const float* c, std::in
   }
 }
 
-void mean_output(const AccumulateMeanOutputArgs& args) {
+// Examples first .. first + count.
+void mean_output(const AccumulateMeanOutputArgs& args, std::int64_t first, std::int64_t count) {
   const auto& [p, mean] = args;
-  for (std::int64_t r = 0; r < p.o.rows; ++r) {
+  for (std::int64_t r = first * p.tile.M; r < (first + count) * p.tile.M; ++r) {
     float* out = mean.row(r / p.tile.M);
     for_means(p.output, p.o.row(r), p.c, p.o.cols,
               [&](auto lanes, std::int64_t i, VF value)
@@ -124,9 +126,9 @@ void mean_output(const AccumulateMeanOutputArgs& args) {
 }
 
 // Eq. (15) (16): g_o = weight (t - E[y | o])
-void grad(const OutputGradArgs& args) {
+void grad(const OutputGradArgs& args, std::int64_t first, std::int64_t count) {
   const auto& [p, weight, rows, g_o] = args;
-  for (std::int64_t k = 0; k < rows.count; ++k) {
+  for (std::int64_t k = first; k < first + count; ++k) {
     const std::int64_t r = rows.source(k);
     const VF w = hn::Set(F32(), weight[r]);
     const float* y = target_of(p, r);
@@ -141,10 +143,10 @@ void grad(const OutputGradArgs& args) {
   }
 }
 
-void weights(const ParticleWeightsArgs& p) {
+void weights(const ParticleWeightsArgs& p, std::int64_t first, std::int64_t count) {
   const auto& [tile, log_w, w_bar, C_hat, ess, omega_rule, omega] = p;
   const F32 d;
-  for (std::int64_t n = 0; n < tile.N; ++n) {
+  for (std::int64_t n = first; n < first + count; ++n) {
     const float* row = log_w + n * tile.M;
     float* w = w_bar + n * tile.M;
     const LogSumExp<float> total = log_sum_exp(row, nullptr, tile.M);
@@ -175,15 +177,30 @@ HWY_EXPORT(mean_output);
 HWY_EXPORT(grad);
 HWY_EXPORT(weights);
 
-void cpu::output_log_prob(const OutputLogProbArgs& p) { HWY_DYNAMIC_DISPATCH(log_prob)(p); }
-
-void cpu::accumulate_mean_output(const AccumulateMeanOutputArgs& p) {
-  HWY_DYNAMIC_DISPATCH(mean_output)(p);
+void cpu::output_log_prob(const OutputLogProbArgs& p) {
+  share_range(p.of.o.rows, p.of.o.cols, 1, [&](std::int64_t first, std::int64_t count) {
+    HWY_DYNAMIC_DISPATCH(log_prob)(p, first, count);
+  });
 }
 
-void cpu::output_grad(const OutputGradArgs& p) { HWY_DYNAMIC_DISPATCH(grad)(p); }
+void cpu::accumulate_mean_output(const AccumulateMeanOutputArgs& p) {
+  const Tile& tile = p.of.tile;
+  share_range(tile.N, tile.M * p.of.o.cols, 1, [&](std::int64_t first, std::int64_t count) {
+    HWY_DYNAMIC_DISPATCH(mean_output)(p, first, count);
+  });
+}
 
-void cpu::particle_weights(const ParticleWeightsArgs& p) { HWY_DYNAMIC_DISPATCH(weights)(p); }
+void cpu::output_grad(const OutputGradArgs& p) {
+  share_range(p.rows.count, p.g_o.cols, 1, [&](std::int64_t first, std::int64_t count) {
+    HWY_DYNAMIC_DISPATCH(grad)(p, first, count);
+  });
+}
+
+void cpu::particle_weights(const ParticleWeightsArgs& p) {
+  share_range(p.tile.N, p.tile.M, 1, [&](std::int64_t first, std::int64_t count) {
+    HWY_DYNAMIC_DISPATCH(weights)(p, first, count);
+  });
+}
 
 }  // namespace sfnn
 #endif  // HWY_ONCE

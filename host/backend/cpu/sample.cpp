@@ -5,6 +5,7 @@
 
 #include "host/backend/cpu/packed_bits.hpp"
 #include "host/backend/cpu/simd.hpp"
+#include "host/backend/team.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "host/backend/cpu/sample.cpp"
@@ -43,18 +44,23 @@ void draw_bits(const Words& draws, std::uint32_t example, std::uint32_t particle
   }
 }
 
-void sample_rows(const SampleHiddenArgs& p, const DrawKey& key) {
+// Rows first_row .. first_row + rows.
+void sample_rows(const SampleHiddenArgs& p, const DrawKey& key, std::int64_t first_row,
+                 std::int64_t rows) {
   const auto& [draw, tile, a, b, s] = p;
   const bool shared = a.rows == tile.N;
   const Words draws(key);
   HWY_ALIGN float q[kDrawChunk];
   std::fill_n(q, kDrawChunk, 2.0f);  // p = 1/2 where there is no a
-  for (std::int64_t n = 0; n < tile.N; ++n) {
+  const std::int64_t end = first_row + rows;
+  for (std::int64_t n = first_row / tile.M; n * tile.M < end; ++n) {
+    const std::int64_t first_m = std::max<std::int64_t>(0, first_row - n * tile.M);
+    const std::int64_t end_m = std::min(tile.M, end - n * tile.M);
     for (std::int64_t first = 0; first < s.cols; first += kDrawChunk) {
       const std::int64_t count = std::min(kDrawChunk, s.cols - first);
-      for (std::int64_t m = 0; m < tile.M; ++m) {
+      for (std::int64_t m = first_m; m < end_m; ++m) {
         const std::int64_t r = n * tile.M + m;
-        if (a.data && (!shared || m == 0))
+        if (a.data && (!shared || m == first_m))
           inverse_probabilities(a.row(shared ? n : r) + first, b + first, count, q);
         draw_bits(draws, std::uint32_t(draw.example(tile.first + n)),
                   std::uint32_t(tile.first_particle + m), first, count, q, row_words(s, r));
@@ -72,7 +78,9 @@ namespace sfnn {
 HWY_EXPORT(sample_rows);
 
 void cpu::sample_hidden(const SampleHiddenArgs& p, const DrawKey& key) {
-  HWY_DYNAMIC_DISPATCH(sample_rows)(p, key);
+  share_range(p.s.rows, p.s.cols, 1, [&](std::int64_t first, std::int64_t count) {
+    HWY_DYNAMIC_DISPATCH(sample_rows)(p, key, first, count);
+  });
 }
 
 }  // namespace sfnn
