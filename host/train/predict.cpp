@@ -21,9 +21,11 @@ constexpr std::int64_t kRows = 1024;
 
 // One lane's workspace.
 struct Lane {
-  Lane(Backend& backend, const NetworkSpec& spec, std::uint64_t seed, std::int64_t tile,
+  Lane(Backend& backend, const NetworkSpec& spec, const PredictOptions& options, std::int64_t tile,
        std::int64_t chunk)
-      : pass(backend, spec, {.seed = seed, .backward = false}, tile, chunk),
+      : pass(backend, spec,
+             {.seed = options.seed, .same_draws = options.same_draws, .backward = false}, tile,
+             chunk),
         sum(backend, sizeof(float) * tile * spec.D_out) {}
 
   Pass pass;
@@ -65,7 +67,7 @@ std::vector<float> mean_outputs(const Model& model, const Examples& examples,
   const StagedData data(backend, examples, tile_size);
   std::vector<std::unique_ptr<Lane>> lanes;
   for (std::int64_t lane = 0; lane < std::min<std::int64_t>(backend.lanes(), tiles); ++lane)
-    lanes.push_back(std::make_unique<Lane>(backend, spec, options.seed, tile_size, chunk));
+    lanes.push_back(std::make_unique<Lane>(backend, spec, options, tile_size, chunk));
   std::vector<float> means(examples.count * spec.D_out);
   backend.set_clock({.step = kEvaluationStep});
   backend.for_each(tiles, [&](std::int64_t t, int lane) {
@@ -89,12 +91,12 @@ std::vector<float> mean_outputs(const Model& model, const Examples& examples,
 }
 
 std::vector<float> draw_outputs(Output output, std::vector<float> means, std::int64_t count,
-                                std::int64_t M, std::uint64_t seed) {
+                                std::int64_t M, std::uint64_t seed, bool same_draws) {
   const std::int64_t rows = count * M, D_out = rows ? std::int64_t(means.size()) / rows : 0;
   const DrawKey key{seed, kEvaluationStep, kSiteOutputSample};
   std::vector<float> classes;
   for (std::int64_t r = 0; r < rows; ++r) {
-    const auto n = std::uint32_t(r / M), m = std::uint32_t(r % M);
+    const auto n = std::uint32_t(same_draws ? 0 : r / M), m = std::uint32_t(r % M);
     const auto row = std::span(means).subspan(r * D_out, D_out);
     switch (output) {
       case Output::softmax:
