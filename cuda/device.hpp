@@ -1,10 +1,9 @@
 // Which devices there are, and why one cannot be used.
 #pragma once
 
+#include <sfnn/device.hpp>
 #include <string>
 #include <vector>
-
-#include "host/backend/device_info.hpp"
 
 namespace sfnn {
 

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace sfnn {
@@ -80,6 +81,12 @@ inline constexpr std::array<EstimatorRow, 5> kEstimators{{
 }};
 
 constexpr const EstimatorRow& row_of(Estimator e) { return kEstimators[std::size_t(e)]; }
+
+inline std::optional<Estimator> parse_estimator(std::string_view name) {  // none: there is no such
+  for (const EstimatorRow& row : kEstimators)
+    if (row.name == name) return row.id;
+  return std::nullopt;
+}
 
 constexpr bool estimators_are_in_order() {
   for (std::size_t i = 0; i < kEstimators.size(); ++i)

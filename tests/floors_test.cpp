@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 // From the ground up. Folders of one row are neighbours: they do not know each other.
 const std::vector<std::vector<std::string>> kFloors = {
-    {"kernels"},
+    {"kernels", "host/public/sfnn"},
     {"host/base"},
     {"host/formats"},
     {"host/backend"},
@@ -26,8 +26,8 @@ const std::vector<std::vector<std::string>> kFloors = {
     {"host/model"},
     {"host/train"},
     {"host/run"},
-    {"host"},
     {"host/report"},
+    {"host/api"},
     {"host/app"},
 };
 
@@ -45,7 +45,10 @@ std::vector<std::string> includes_of(const fs::path& file) {
   std::vector<std::string> found;
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);)
-    if (std::smatch match; std::regex_search(line, match, include)) found.push_back(match[1]);
+    if (std::smatch match; std::regex_search(line, match, include)) {
+      const std::string name = match[1];
+      found.push_back(name.starts_with("sfnn/") ? "host/public/" + name : name);
+    }
   return found;
 }
 
@@ -77,6 +80,21 @@ TEST(Floors, NoIncludeLooksUpOrSideways) {
     }
   }
   EXPECT_GT(looked_at, 200u) << "the test has lost sight of the sources";
+}
+
+// They are installed alone, for programs that have neither our other headers nor our libraries'.
+TEST(Floors, PublicHeadersIncludeEachOtherAndTheStandardLibrary) {
+  static const std::regex standard("[a-z_]+");
+  std::size_t looked_at = 0;
+  for (const std::string& source : sources()) {
+    if (folder_of(source) != "host/public/sfnn") continue;
+    for (const std::string& include : includes_of(fs::path(SFNN_SOURCE_DIR) / source)) {
+      ++looked_at;
+      EXPECT_TRUE(folder_of(include) == "host/public/sfnn" || std::regex_match(include, standard))
+          << source << " includes " << include;
+    }
+  }
+  EXPECT_GT(looked_at, 50u) << "the test has lost sight of the headers";
 }
 
 // A program of one's own runs, resumes, searches and reports without them.

@@ -27,7 +27,7 @@ if [[ ! -d $work/usr ]]; then
 fi
 
 libraries=$work/usr/lib/aarch64-linux-gnu
-compile=(aarch64-linux-gnu-g++ -std=c++20 -O2 "-I$root" "-I$work/usr/include"
+compile=(aarch64-linux-gnu-g++ -std=c++20 -O2 "-I$root" "-I$root/host/public" "-I$work/usr/include"
   "-I$work/usr/include/aarch64-linux-gnu/openblas-pthread")
 cd "$root"
 objects=()

@@ -58,14 +58,14 @@ std::vector<Command> commands_of(CLI::App& app) {
 
 std::string settings() {
   std::string values;
-  for (const ConfigKey& key : config_keys())
+  for (const ConfigOption& key : config_options())
     for (const std::string& choice : key.choices) values += fmt::format("{}={} ", key.key, choice);
   return values;
 }
 
 std::string keys() {
   std::string text;
-  for (const ConfigKey& key : config_keys()) text += key.key + "= ";
+  for (const ConfigOption& key : config_options()) text += key.key + "= ";
   return text;
 }
 

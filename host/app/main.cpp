@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return failed(kFailed, "out of memory");
   } catch (const std::filesystem::filesystem_error& error) {
-    return failed(kFailed, fmt::format("{}: {}", without_controls(error.path1().string()),
+    return failed(kFailed, fmt::format("{}: {}", Error::without_controls(error.path1().string()),
                                        error.code().message()));
   } catch (const std::exception& error) {
     return failed(kFailed, error.what());

@@ -13,7 +13,6 @@
 #include "host/formats/atomic_file.hpp"
 #include "host/formats/npy.hpp"
 #include "host/run/run_directory.hpp"
-#include "host/sfnn.hpp"
 #include "host/train/evaluate.hpp"
 #include "host/train/predict.hpp"
 

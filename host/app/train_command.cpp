@@ -135,16 +135,6 @@ fs::path new_directory(const TrainCommand& command, const Config& config) {
 
 std::string megabytes(std::size_t bytes) { return fmt::format("{:.1f} MB", double(bytes) / 1e6); }
 
-// Memory is allocated piece by piece, and a system may grant more than it has.
-void require_memory(const TrainPlan& plan, const Backend& backend) {
-  const std::size_t free = backend.free_memory();
-  if (plan.bytes() <= free) return;
-  throw ConfigError(
-      fmt::format("this run needs {} of memory and {} has {} free: use a smaller network, a "
-                  "smaller train.batch or fewer train.particles",
-                  megabytes(plan.bytes()), backend.describe(), megabytes(free)));
-}
-
 std::string tiling_note(const TrainPlan& plan) {
   const std::int64_t tile = plan.tiling.tile, tiles = (plan.batch + tile - 1) / tile;
   return fmt::format(
@@ -196,10 +186,9 @@ std::vector<std::string> product_lines(const Trainer& trainer, const Backend& ba
 
 // True if the newest checkpoint is the run's last. Then its figures are shown; nothing is left to
 // do, and the data need not be present.
-bool is_finished(const Config& config, const Run& run, Progress& progress) {
+bool show_finished(const Config& config, const Run& run, Progress& progress) {
+  if (!run.is_finished(config)) return false;
   const std::optional<Checkpoint>& saved = run.newest();
-  if (!saved || saved->state.epoch < config.train.epochs) return false;
-  if (!differences(saved->config, config).empty()) return false;  // resuming refuses that
   progress.say(fmt::format("{} is finished: {} epochs in {}", run.directory().path().string(),
                            saved->state.epoch, duration(saved->state.seconds)));
   const auto epochs = read_epochs(run.directory().metrics(), warn);
@@ -246,7 +235,7 @@ int run_train(TrainCommand command) {
   std::vector<std::string> damaged;  // checkpoints; reported only if the run continues
   if (goes_on) {
     open_to_resume(command, config, run, [&](const std::string& line) { damaged.push_back(line); });
-    if (!command.dry_run && is_finished(config, run, progress)) return kDone;
+    if (!command.dry_run && show_finished(config, run, progress)) return kDone;
   }
   std::string device_note;
   const auto backend = make_backend(command.machine.backend, &device_note);

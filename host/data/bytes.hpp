@@ -9,9 +9,9 @@ namespace sfnn {
 enum class ByteEncoding { numbers, bits, grey };
 
 // For a network that was trained on the set: pictures are grey, drawn as bits or not; own files
-// (data.set = files) are read like their training inputs.
+// (data.set = files) and arrays are read like their training inputs.
 inline ByteEncoding input_bytes(const std::string& set, const DataSet& data) {
-  if (set != "files") return ByteEncoding::grey;
+  if (set != "files" && set != kArrays) return ByteEncoding::grey;
   if (std::holds_alternative<std::vector<float>>(data.train.x.values)) return ByteEncoding::numbers;
   return data.train.x.scale == 1 ? ByteEncoding::bits : ByteEncoding::grey;
 }

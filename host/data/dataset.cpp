@@ -15,7 +15,8 @@
 namespace sfnn {
 
 Task task_of(const DataOptions& options) {
-  if (options.task != Task::automatic || options.set == "files") return options.task;
+  if (options.task != Task::automatic || options.set == "files" || options.set == kArrays)
+    return options.task;
   return options.set.find("faces") != std::string::npos ? Task::faces : Task::halves;
 }
 
@@ -92,6 +93,12 @@ std::filesystem::path data_folder(const DataOptions& options) {
 }
 
 DataSet load_data(const DataOptions& options) {
+  if (options.set == kArrays) {
+    throw DataError(
+        "the examples were arrays of a program, which are not stored with the run: name others "
+        "with "
+        "data.set = files");
+  }
   const Task task = task_of(options);
   check(options, task);
   DataSet data = load(options, task);

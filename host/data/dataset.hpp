@@ -71,6 +71,9 @@ inline constexpr Names<Binarize, 3> kBinarize{
     {{Binarize::once, "once"}, {Binarize::epoch, "epoch"}, {Binarize::none, "none"}}};
 constexpr const auto& names_of(Binarize) { return kBinarize; }
 
+// data.set of a run whose examples were arrays of a program, which are stored nowhere.
+inline constexpr const char* kArrays = "arrays";
+
 // How to make one; the config's [data] table.
 struct DataOptions {
   // glyphs (built in), mnist, fashion-mnist, faces/att, any folder with files of the same names, or

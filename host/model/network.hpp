@@ -71,6 +71,9 @@ struct ParamSlot {
   ParamGroup group = ParamGroup::weight;
 
   std::int64_t size() const { return rows * cols; }
+  std::vector<std::int64_t> shape() const {  // in files: biases have one dimension
+    return fan_in == 0 ? std::vector{cols} : std::vector{rows, cols};
+  }
   Matrix in(float* params) const { return {params + offset, rows, cols}; }
   ConstMatrix in(const float* params) const { return {params + offset, rows, cols}; }
 };

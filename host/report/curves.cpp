@@ -38,6 +38,7 @@ Group all_of(const Runs& runs) {
 
 // For a chart's title, without loading the data set itself.
 std::string name_of(const DataOptions& data) {
+  if (data.set == kArrays) return "arrays of a program";
   if (data.set != "files") return fmt::format("{} {}", data.set, to_string(task_of(data)));
   const auto file = [](const std::string& path) {
     return std::filesystem::path(path).filename().string();

@@ -13,7 +13,7 @@ namespace sfnn {
 namespace {
 
 double length(const SquaredLength& l) {
-  return l.known() ? std::sqrt(std::max(0.0, l.value)) : kUnknown;
+  return l.known() ? std::sqrt(std::max(0.0, l.value)) : std::nan("");
 }
 // An upper bound of the length, almost certainly.
 double bound(const SquaredLength& l) { return std::sqrt(std::max(0.0, l.value) + 2 * l.error); }
@@ -32,8 +32,6 @@ std::string variance_text(const GradientFigures& f) {
 std::string cosine_text(const GradientFigures& f) {
   return std::isnan(f.cosine) ? "?" : fmt::format("{:.3f} ±{:.3f}", f.cosine, f.cosine_sd);
 }
-
-std::string name_of(Estimator estimator) { return std::string(row_of(estimator).name); }
 
 std::string reference_text(const ReferenceFigures& reference) {
   if (reference.particles == 0) return "all states of the hidden units";
@@ -87,7 +85,9 @@ struct Measure {
 
 constexpr Measure kMeasures[] = {
     {"Bias", "|E g \u2212 g_ref| / |g_ref|; no point if it is within the noise", true,
-     [](const GradientFigures& f) { return f.bias.beyond_noise() ? length(f.bias) : kUnknown; }},
+     [](const GradientFigures& f) {
+       return f.bias.beyond_noise() ? length(f.bias) : std::nan("");
+     }},
     {"Variance of a draw", "trace of the covariance / |g_ref|\u00b2", true,
      [](const GradientFigures& f) { return f.variance; }},
     {"Direction of a draw", "cosine to g_ref, mean", false,
@@ -102,8 +102,7 @@ constexpr const char* kStepWithGaps =
 std::string to_table(const StudyPoint& point) {
   const Study& study = point.measured;
   std::vector<Row> rows{{"", ""}};
-  for (const EstimatorFigures& figures : study.estimators)
-    rows[0].push_back(name_of(figures.estimator));
+  for (const EstimatorFigures& figures : study.estimators) rows[0].push_back(figures.estimator);
   for (std::size_t w = 0; w < study.estimators[0].weights.size(); ++w) {
     const auto add = [&](const std::string& weights, const char* measure, auto text) {
       Row& row = rows.emplace_back(Row{weights, measure});
@@ -152,7 +151,7 @@ std::vector<MetricsLine> to_lines(const StudyPoint& point, const StudyOptions& o
       line["reference_particles"] = reference.particles;  // 0: exact
       if (reference.particles > 0)
         line["reference_quarter_bias"] = length(reference.quarter_bias[w]);
-      line["estimator"] = name_of(figures.estimator);
+      line["estimator"] = figures.estimator;
       line["weights"] = f.weights;
       line["bias"] = length(f.bias);
       line["bias_squared"] = f.bias.value;
@@ -191,8 +190,8 @@ Charts charts_of(const std::vector<StudyPoint>& points) {
                   .x = {std::ranges::all_of(points, found(w)) ? "training step" : kStepWithGaps},
                   .y = {measure.label, measure.logarithmic}};
       for (std::size_t e = 0; e < estimators.size(); ++e) {
-        Series series{.name = name_of(estimators[e].estimator),
-                      .color = int(estimators[e].estimator)};
+        Series series{.name = estimators[e].estimator,
+                      .color = int(*parse_estimator(estimators[e].estimator))};
         for (const StudyPoint& point : points)
           series.points.push_back(
               {double(point.step), measure.value(point.measured.estimators[e].weights[w])});

@@ -94,4 +94,24 @@ TrainOptions train_options_of(const Config& config, const MachineOptions& machin
   return options;
 }
 
+Checkpoint checkpoint_of(TrainState state, const Trainer& trainer, const Config& config,
+                         const DataSet& data) {
+  state.epoch = state.step / trainer.steps_per_epoch();
+  return {.state = std::move(state),
+          .x_mean = data.x_mean,
+          .x_bytes = input_bytes(config.data.set, data),
+          .config = config,
+          .tiling = trainer.tiling(),
+          .device = trainer.model().backend().name()};
+}
+
+void require_memory(const TrainPlan& plan, const Backend& backend) {
+  const std::size_t free = backend.free_memory();
+  if (plan.bytes() <= free) return;
+  throw ConfigError(
+      fmt::format("this run needs {:.1f} MB of memory and {} has {:.1f} MB free: use a smaller "
+                  "network, a smaller train.batch or fewer train.particles",
+                  double(plan.bytes()) / 1e6, backend.describe(), double(free) / 1e6));
+}
+
 }  // namespace sfnn

@@ -41,5 +41,10 @@ TrainOptions train_options_of(const Config&, const MachineOptions&);
 // device would choose today.
 TrainOptions train_options_of(const Config&, const MachineOptions&, const Backend&,
                               const std::optional<Checkpoint>& saved);
+// What the trainer's state, downloaded before, is saved as.
+Checkpoint checkpoint_of(TrainState, const Trainer&, const Config&, const DataSet&);
+// Throws ConfigError if the plan takes more than the backend has free: memory is asked for piece by
+// piece, and a system may grant what it does not have.
+void require_memory(const TrainPlan&, const Backend&);
 
 }  // namespace sfnn

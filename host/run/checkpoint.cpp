@@ -53,11 +53,6 @@ Output output_of(const std::string& name) {
   refuse_name("output", name);
 }
 
-std::vector<std::int64_t> shape_of(const ParamSlot& slot) {
-  const bool bias = slot.fan_in == 0;
-  return bias ? std::vector{slot.cols} : std::vector{slot.rows, slot.cols};
-}
-
 std::int64_t wanted_baseline(const NetworkSpec& network, const Config& config) {
   return PartLayout(network, config.train.estimator).baseline_size;
 }
@@ -83,7 +78,7 @@ void add_tensor(TensorFile& file, std::string name, std::vector<std::int64_t> sh
 void add_params(TensorFile& file, const std::string& prefix, const ParamLayout& layout,
                 const std::vector<float>& flat) {
   for (const ParamSlot& slot : layout.slots())
-    add_tensor(file, prefix + slot.name, shape_of(slot),
+    add_tensor(file, prefix + slot.name, slot.shape(),
                std::span(flat).subspan(slot.offset, slot.size()));
 }
 
@@ -247,7 +242,7 @@ class TensorReader {
   // Memory for the flat array is allocated only after every tensor was found with the right size.
   std::vector<float> take_params(const std::string& prefix, const ParamLayout& layout) {
     const std::vector<ParamSlot> slots = layout.slots();
-    for (const ParamSlot& slot : slots) take(prefix + slot.name, shape_of(slot));
+    for (const ParamSlot& slot : slots) take(prefix + slot.name, slot.shape());
     std::vector<float> flat(layout.size);
     for (const ParamSlot& slot : slots) {
       const std::vector<float>& values = file_.find(prefix + slot.name)->values;

@@ -294,14 +294,15 @@ std::string config_help() {
   return text;
 }
 
-std::vector<ConfigKey> config_keys() {
-  std::vector<ConfigKey> keys;
+std::vector<ConfigOption> config_options() {
+  std::vector<ConfigOption> options;
   const Config defaults;
-  Config::visit(defaults,
-                [&](std::string_view key, const auto& value, std::string_view, const Allowed&) {
-                  keys.push_back({std::string(key), TypeOf<decltype(value)>::choices()});
-                });
-  return keys;
+  Config::visit(defaults, [&](std::string_view key, const auto& value, std::string_view help,
+                              const Allowed&) {
+    using Type = TypeOf<decltype(value)>;
+    options.push_back({std::string(key), Type::text(value), std::string(help), Type::choices()});
+  });
+  return options;
 }
 
 // --- comparing ---------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <limits>
 #include <optional>
+#include <sfnn/config.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -143,11 +144,7 @@ Config changed(Config, const std::vector<std::string>& settings);  // all of the
 std::string to_toml(const Config&);  // every value, in the table's order, with its help
 std::string config_help();           // one line per key, with default and help
 
-struct ConfigKey {
-  std::string key;
-  std::vector<std::string> choices;  // empty: any value
-};
-std::vector<ConfigKey> config_keys();
+std::vector<ConfigOption> config_options();  // every key
 
 // Every key with its value, in the table's order, as --set takes them.
 std::vector<std::pair<std::string_view, std::string>> key_texts(const Config&);

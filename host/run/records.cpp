@@ -60,14 +60,14 @@ struct FromJson {
 template <class Record>
 MetricsLine to_line(const Record& record) {
   MetricsLine line = MetricsLine::object();
-  Record::visit(record, ToJson{line});
+  visit_record(record, ToJson{line});
   return line;
 }
 
 template <class Record>
 Record from_line(const MetricsLine& line) {
   Record record;
-  Record::visit(record, FromJson{line});
+  visit_record(record, FromJson{line});
   return record;
 }
 

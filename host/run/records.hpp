@@ -1,10 +1,12 @@
-// The lines of metrics.jsonl and sessions.jsonl, each key once. The files may have been edited by
-// anybody: a value of the wrong type is read as missing, unknown keys are ignored.
+// The lines of metrics.jsonl and sessions.jsonl, each key once; the records themselves are public:
+// <sfnn/run.hpp>. The files may have been edited by anybody: a value of the wrong type is read
+// as missing, unknown keys are ignored.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <filesystem>
-#include <optional>
+#include <sfnn/run.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,56 +17,36 @@ namespace sfnn {
 
 enum class IfEmpty { left_out, null };  // how an empty value is written
 
-// Measurements of a run in one epoch.
-struct EpochRecord {
-  std::optional<std::uint64_t> epoch, step;
-  std::optional<double> train_c_hat;
-  std::optional<double> valid_nll;
-  std::optional<double> learning_rate, effective_particles;
-  std::optional<double> valid_error;
-  // Test figures, in the last epoch only: see test_figures.hpp.
-  std::optional<double> test_nll, test_error, test_criterion_sse, test_mean_sse;
-  std::optional<std::int64_t> test_particles;
-  std::vector<std::string> warnings;
-  std::optional<double> seconds;  // training time so far
-  bool never_saved = false;       // checkpoints were due before, and none could be written
+// v(key, value, if_empty) for each member, in the order of the file.
+template <class Self, class V>
+requires std::same_as<std::remove_const_t<Self>, EpochRecord>
+void visit_record(Self& record, V&& v) {
+  v(kEpochKey, record.epoch, IfEmpty::left_out);
+  v("step", record.step, IfEmpty::left_out);
+  v("train_c_hat", record.train_c_hat, IfEmpty::left_out);
+  v("valid_nll", record.valid_nll, IfEmpty::null);
+  v("learning_rate", record.learning_rate, IfEmpty::left_out);
+  v("effective_particles", record.effective_particles, IfEmpty::left_out);
+  v("valid_error", record.valid_error, IfEmpty::left_out);
+  v("test_nll", record.test_nll, IfEmpty::left_out);
+  v("test_error", record.test_error, IfEmpty::left_out);
+  v("test_criterion_sse", record.test_criterion_sse, IfEmpty::left_out);
+  v("test_mean_sse", record.test_mean_sse, IfEmpty::left_out);
+  v("test_particles", record.test_particles, IfEmpty::left_out);
+  v("warnings", record.warnings, IfEmpty::left_out);
+  v("seconds", record.seconds, IfEmpty::left_out);
+  v("never_saved", record.never_saved, IfEmpty::left_out);
+}
 
-  // Calls v(key, value, if_empty) for each member, in the order of the file.
-  template <class Self, class V>
-  static void visit(Self& self, V&& v) {
-    v(kEpochKey, self.epoch, IfEmpty::left_out);
-    v("step", self.step, IfEmpty::left_out);
-    v("train_c_hat", self.train_c_hat, IfEmpty::left_out);
-    v("valid_nll", self.valid_nll, IfEmpty::null);
-    v("learning_rate", self.learning_rate, IfEmpty::left_out);
-    v("effective_particles", self.effective_particles, IfEmpty::left_out);
-    v("valid_error", self.valid_error, IfEmpty::left_out);
-    v("test_nll", self.test_nll, IfEmpty::left_out);
-    v("test_error", self.test_error, IfEmpty::left_out);
-    v("test_criterion_sse", self.test_criterion_sse, IfEmpty::left_out);
-    v("test_mean_sse", self.test_mean_sse, IfEmpty::left_out);
-    v("test_particles", self.test_particles, IfEmpty::left_out);
-    v("warnings", self.warnings, IfEmpty::left_out);
-    v("seconds", self.seconds, IfEmpty::left_out);
-    v("never_saved", self.never_saved, IfEmpty::left_out);
-  }
-};
-
-// When a run was started or resumed, on which device and by which version.
-struct SessionRecord {
-  std::optional<std::string> started;
-  std::optional<std::uint64_t> step;  // the step it continued from
-  std::optional<std::string> device, cpu, version;
-
-  template <class Self, class V>
-  static void visit(Self& self, V&& v) {
-    v("started", self.started, IfEmpty::left_out);
-    v("step", self.step, IfEmpty::left_out);
-    v("device", self.device, IfEmpty::left_out);
-    v("cpu", self.cpu, IfEmpty::left_out);
-    v("version", self.version, IfEmpty::left_out);
-  }
-};
+template <class Self, class V>
+requires std::same_as<std::remove_const_t<Self>, SessionRecord>
+void visit_record(Self& record, V&& v) {
+  v("started", record.started, IfEmpty::left_out);
+  v("step", record.step, IfEmpty::left_out);
+  v("device", record.device, IfEmpty::left_out);
+  v("cpu", record.cpu, IfEmpty::left_out);
+  v("version", record.version, IfEmpty::left_out);
+}
 
 std::string to_text(const EpochRecord&);  // as in the file, without its newline
 std::string to_text(const SessionRecord&);

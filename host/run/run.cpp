@@ -22,6 +22,11 @@ void Run::open(const Warn& warn) {
   newest_ = directory_.newest(warn);
 }
 
+bool Run::is_finished(const Config& config) const {
+  return newest_ && newest_->state.epoch >= config.train.epochs &&
+         differences(newest_->config, config).empty();
+}
+
 void Run::require_lock() const {
   if (not_locked_) std::rethrow_exception(not_locked_);
 }

@@ -31,6 +31,8 @@ class Run {
 
   // The checkpoint found by open() or look(); none: there is no whole one.
   const std::optional<Checkpoint>& newest() const { return newest_; }
+  // Is it the last that a run of this config has to make?
+  bool is_finished(const Config&) const;
   std::optional<Checkpoint> take_newest() { return std::exchange(newest_, std::nullopt); }
 
  private:

@@ -115,13 +115,7 @@ Evaluation TrainingRun::validate() {
 Checkpoint TrainingRun::snapshot() {
   TrainState state = trainer_.state();
   require_finite(trainer_.not_finite(state));
-  state.epoch = state.step / trainer_.steps_per_epoch();
-  return {.state = std::move(state),
-          .x_mean = data_.x_mean,
-          .x_bytes = input_bytes(config_.data.set, data_),
-          .config = config_,
-          .tiling = trainer_.tiling(),
-          .device = backend_.name()};
+  return checkpoint_of(std::move(state), trainer_, config_, data_);
 }
 
 TrainingRun::End TrainingRun::train() {

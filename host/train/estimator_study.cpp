@@ -207,7 +207,7 @@ class Studier {
       }
       advance(options_.train.particles);
     }
-    return {estimator, figures(groups, scatter, reference)};
+    return {std::string(row_of(estimator).name), figures(groups, scatter, reference)};
   }
 
   // Sums over the draws.

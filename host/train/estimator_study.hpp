@@ -10,13 +10,12 @@
 // compared.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <optional>
+#include <sfnn/study.hpp>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "host/data/dataset.hpp"
@@ -38,57 +37,12 @@ struct StudyOptions {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-// |v|^2 of a mean vector, relative to |g_ref|^2; the noise of the draws is taken off, so it may
-// come out below zero where there is little else.
-struct SquaredLength {
-  double value = kUnknown, error = kUnknown;  // error: standard error
-
-  bool known() const { return !std::isnan(value); }
-  bool beyond_noise() const { return value > 2 * error; }
-};
-
-// Of one estimator and one weight matrix. All of them unknown where there is no g_ref to divide by.
-struct GradientFigures {
-  std::string weights;         // "layer1.W_s"
-  SquaredLength bias = {};     // |E[g] - g_ref|^2 / |g_ref|^2
-  double variance = kUnknown;  // trace of the covariance of one draw, / |g_ref|^2
-  double cosine = kUnknown, cosine_sd = kUnknown;  // of one draw to g_ref: mean, its deviation
-};
-
-struct EstimatorFigures {
-  Estimator estimator = Estimator::G3;
-  std::vector<GradientFigures> weights;  // every matrix, from the first layer to V
-};
-
-enum class ReferenceGradient {
-  found,
-  zero,  // exactly, as where saturated units make all particles alike
-  lost,  // in the noise of its draws, which do not even tell it from zero
-};
-
-struct ReferenceFigures {
-  std::int64_t particles = 0;                    // M; 0: exact
-  std::vector<ReferenceGradient> gradient = {};  // per weight matrix
-  // Per weight matrix, where not exact: the bias of the same estimate with M/4. Where it falls as
-  // 1/M, a third of its length is what the reference itself lacks.
-  std::vector<SquaredLength> quarter_bias = {};
-};
-
-struct Study {
-  ReferenceFigures reference;
-  std::vector<EstimatorFigures> estimators;  // those that M admits
-};
-
 // Throws ConfigError where there is nothing to estimate or too little to estimate it from.
 Study study_estimators(const Model&, const DataSet&, const StudyOptions&);
 
 // The paper's Figure 1, left: the norm of one draw of G5 for the first hidden layer's weights,
 // averaged over mini-batches (one a draw), for each c. As c leaves the mean alone, the shortest
 // draws have the least variance.
-struct NormAtC {
-  double cM = 0;
-  double norm = 0, error = 0;  // mean and its standard error
-};
 std::vector<NormAtC> norm_against_c(const Model&, const DataSet&, const StudyOptions&,
                                     std::span<const double> cM);
 

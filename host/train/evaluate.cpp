@@ -224,12 +224,14 @@ Evaluation evaluate(const Model& model, const EvaluationData& data,
 
 std::vector<float> sample_outputs(const Model& model, const Examples& examples,
                                   std::span<const std::int32_t> rows, std::int64_t M,
-                                  std::uint64_t seed) {
+                                  std::uint64_t seed, bool same_draws) {
   Backend& backend = model.backend();
   const NetworkSpec& spec = model.spec();
   const StagedData data(backend, examples, /*height=*/1);
-  Pass pass(backend, spec, {.seed = seed, .first_site = model.first_site(), .backward = false}, 1,
-            spec.samples() ? M : 1);
+  Pass pass(
+      backend, spec,
+      {.seed = seed, .first_site = model.first_site(), .same_draws = same_draws, .backward = false},
+      1, spec.samples() ? M : 1);
   backend.set_clock({.step = kEvaluationStep});
   std::vector<float> c(spec.D_out), o;
   download(backend, model.layout().c.in(model.params()).data, c);

@@ -93,12 +93,12 @@ std::vector<float> mean_outputs(const Model& model, const Examples& examples,
 }
 
 std::vector<float> draw_outputs(Output output, std::vector<float> means, std::int64_t count,
-                                std::int64_t M, std::uint64_t seed) {
+                                std::int64_t M, std::uint64_t seed, bool same_draws) {
   const std::int64_t rows = count * M, D_out = rows ? std::int64_t(means.size()) / rows : 0;
   const DrawKey key{seed, kEvaluationStep, kSiteOutputSample};
   std::vector<float> classes;
   for (std::int64_t r = 0; r < rows; ++r) {
-    const auto n = std::uint32_t(r / M), m = std::uint32_t(r % M);
+    const auto n = std::uint32_t(same_draws ? 0 : r / M), m = std::uint32_t(r % M);
     const auto row = std::span(means).subspan(r * D_out, D_out);
     switch (output) {
       case Output::softmax:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <sfnn/evaluate.hpp>
 #include <span>
 #include <vector>
 
@@ -14,20 +15,13 @@ namespace sfnn {
 // ShapeError where the width is another.
 Examples inputs_only(const NetworkSpec&, Columns x, std::int64_t count);
 
-struct PredictOptions {
-  std::int64_t particles = 100;  // M
-  std::uint64_t seed = 1;
-  // The same draws of the hidden units for every row: what is predicted of a row depends neither on
-  // its place nor on the others.
-  bool same_draws = false;
-};
-
 // mean_m E[y|h^m]: probabilities of classes or pixels, or means. [count, D_out]
 std::vector<float> mean_outputs(const Model&, const Examples&, const PredictOptions&);
 
 // Turns E[y|h] of M draws, [count, M, D_out] as sample_outputs gives it, into draws of y itself:
-// bits, classes ([count, M, 1]), or values with unit-variance noise.
+// bits, classes ([count, M, 1]), or values with unit-variance noise. same_draws: as in
+// PredictOptions.
 std::vector<float> draw_outputs(Output, std::vector<float> means, std::int64_t count,
-                                std::int64_t M, std::uint64_t seed);
+                                std::int64_t M, std::uint64_t seed, bool same_draws = false);
 
 }  // namespace sfnn

@@ -60,7 +60,7 @@ TEST_F(Completion, BashKnowsTheValuesOfAFlag) {
 
 TEST_F(Completion, BashKnowsTheConfigKeysAndTheirChoices) {
   const auto keys = bash("sfnn train --set ");
-  for (const ConfigKey& key : config_keys()) EXPECT_THAT(keys, Contains(key.key + "="));
+  for (const ConfigOption& key : config_options()) EXPECT_THAT(keys, Contains(key.key + "="));
   EXPECT_THAT(bash("sfnn train --set data.ta"), ElementsAre("data.task="));
   // After '=' readline replaces only what follows it.
   EXPECT_THAT(bash("sfnn train --set data.task=h"), ElementsAre("halves"));

@@ -34,7 +34,7 @@ StudyPoint point_of(std::vector<GradientFigures> weights) {
                                                                         : ReferenceGradient::lost);
   }
   for (const EstimatorRow& estimator : kEstimators)
-    point.measured.estimators.push_back({estimator.id, weights});
+    point.measured.estimators.push_back({std::string(estimator.name), weights});
   return point;
 }
 

@@ -11,7 +11,7 @@
 
 #include "host/devices/registry.hpp"
 #include "host/formats/npy.hpp"
-#include "host/sfnn.hpp"
+#include "host/run/assemble.hpp"
 #include "kernels/baseline.hpp"
 #include "tests/soak/reference_step.hpp"
 #include "tests/support/small_data.hpp"
@@ -150,6 +150,14 @@ void compare_with_reference(Random& random, Tally& tally) {
   ++tally.reference_cases;
 }
 
+Checkpoint checkpoint_of(Trainer& trainer, const Case& c) {
+  Config config;
+  config.train = c.options;
+  config.data.set = "files";
+  config.net.hidden = c.spec.hidden;
+  return sfnn::checkpoint_of(trainer.state(), trainer, config, c.data);
+}
+
 void compare_with_twin(Random& random, Tally& tally) {
   const Case c = random_case(random);
   const auto backend = random_backend(random, /*plain=*/false);
@@ -163,7 +171,7 @@ void compare_with_twin(Random& random, Tally& tally) {
     if (step > 0) piece.restore(state);
     step = random.integer(step + 1, whole.total_steps());
     train(piece, step);
-    const std::string bytes = serialize(to_tensor_file(checkpoint_of(piece, c.options, c.data)));
+    const std::string bytes = serialize(to_tensor_file(checkpoint_of(piece, c)));
     const Checkpoint saved = from_tensor_file(
         parse_safetensors(std::as_bytes(std::span(bytes)), "piece", Checksums::required), "piece");
     state = saved.state;

@@ -110,8 +110,8 @@ TEST(EstimatorStudy, FiguresAreThoseOfTheEnumeratedDistribution) {
   const std::vector<ParamSlot> slots{layout.hidden[0].W_s, layout.hidden[1].W_s, layout.V};
   const double N = double(small.data.train.count);
   for (const EstimatorFigures& figures : study.estimators) {
-    GradientMoments exact =
-        enumerate_gradient(small.spec, small.params, small.batch(M), {.id = figures.estimator});
+    GradientMoments exact = enumerate_gradient(small.spec, small.params, small.batch(M),
+                                               {.id = *parse_estimator(figures.estimator)});
     for (double& value : exact.mean) value /= N;
     for (double& value : exact.variance) value /= N * N;
     Vector bias = exact.mean;
@@ -119,7 +119,7 @@ TEST(EstimatorStudy, FiguresAreThoseOfTheEnumeratedDistribution) {
     ASSERT_EQ(figures.weights.size(), slots.size());
     for (std::size_t s = 0; s < slots.size(); ++s) {
       const GradientFigures& got = figures.weights[s];
-      const std::string what = std::string(row_of(figures.estimator).name) + " " + got.weights;
+      const std::string what = figures.estimator + " " + got.weights;
       const double norm = sum_over(slots[s], truth, square);
       EXPECT_EQ(got.weights, slots[s].name);
       const double exact_bias = sum_over(slots[s], bias, square) / norm;
@@ -131,7 +131,7 @@ TEST(EstimatorStudy, FiguresAreThoseOfTheEnumeratedDistribution) {
       const double t = variance / kDraws;
       EXPECT_LT(got.bias.error, 2 * (2 * std::sqrt(exact_bias * t) + std::sqrt(2) * t)) << what;
       // G1's enumerated variance has another baseline than the study's, so it is compared below.
-      if (figures.estimator == Estimator::G1 && s + 1 < slots.size()) continue;
+      if (figures.estimator == "G1" && s + 1 < slots.size()) continue;
       EXPECT_NEAR(got.variance / variance, 1, 0.08) << what;
     }
   }
@@ -139,7 +139,7 @@ TEST(EstimatorStudy, FiguresAreThoseOfTheEnumeratedDistribution) {
 
 const GradientFigures& figures_of(const Study& study, Estimator id, std::size_t matrix) {
   for (const EstimatorFigures& figures : study.estimators)
-    if (figures.estimator == id) return figures.weights[matrix];
+    if (figures.estimator == row_of(id).name) return figures.weights[matrix];
   throw ShapeError("not studied");
 }
 
@@ -267,7 +267,7 @@ TEST(EstimatorStudy, OneParticleLeavesG1ToG3) {
   const Study study =
       study_estimators(small.model(), small.data, small.options(/*M=*/1, /*draws=*/10));
   ASSERT_EQ(study.estimators.size(), 3u);
-  EXPECT_EQ(study.estimators[2].estimator, Estimator::G3);
+  EXPECT_EQ(study.estimators[2].estimator, "G3");
 }
 
 TEST(EstimatorStudy, SameSeedSameFiguresAndProgressEndsAtOne) {

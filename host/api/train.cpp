@@ -1,0 +1,139 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <sfnn/train.hpp>
+
+#include "host/api/impl.hpp"
+#include "host/base/error.hpp"
+
+namespace sfnn {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+// Steps from one look at the metrics to the next on a device that has to be waited for.
+constexpr std::int64_t kLookEvery = 16;
+
+// The plan comes first: it counts the memory that is free.
+Trainer make_trainer(const Device& device, const DataSet& data, const Config& config,
+                     const std::vector<float>& weights, const std::optional<Checkpoint>& saved) {
+  Backend& backend = backend_of(device);
+  const NetworkSpec spec = network_of(config, data);
+  const TrainOptions options = train_options_of(config, machine_of(device), backend, saved);
+  const TrainPlan plan = plan_training(backend, spec, options, data);
+  require_memory(plan, backend);
+  return {plan, Model(backend, spec, weights, data.x_mean), options, data};
+}
+
+std::vector<float> first_weights(const Config& config, const Data& data) {
+  return starting_weights(config, network_of(config, data.impl()->set), [](const std::string&) {});
+}
+
+std::vector<float> weights_of(const Network& start, const Config& config, const Data& data) {
+  const NetworkSpec& own = start.impl().model.spec();
+  const NetworkSpec spec = network_of(config, data.impl()->set);
+  require(own == spec, fmt::format("the network to start from is {}, and this one is {}",
+                                   to_string(own), to_string(spec)));
+  return start.impl().saved.params();
+}
+
+}  // namespace
+
+struct Training::Impl {
+  Impl(const Device& on, const Data& examples, Config wanted, const std::vector<float>& weights,
+       const std::optional<Checkpoint>& saved = std::nullopt)
+      : device(on),
+        data(examples),
+        config(std::move(wanted)),
+        trainer(make_trainer(device, data.impl()->set, config, weights, saved)) {
+    if (saved) trainer.restore(saved->state);
+  }
+
+  Checkpoint checkpoint() {
+    return checkpoint_of(trainer.state(), trainer, config, data.impl()->set);
+  }
+  ProgressFigures figures(SteadyClock::time_point start, std::int64_t first_step);
+
+  Device device;
+  Data data;
+  Config config;
+  Trainer trainer;
+};
+
+ProgressFigures Training::Impl::figures(SteadyClock::time_point start, std::int64_t first_step) {
+  const std::int64_t step = trainer.step(), per_epoch = trainer.steps_per_epoch();
+  const double seconds = std::chrono::duration<double>(SteadyClock::now() - start).count();
+  const double per_step = std::max(seconds, 1e-9) / double(step - first_step);
+  const std::int64_t examples = data.impl()->set.train.count;
+  return {.epoch = (step - 1) / per_epoch + 1,
+          .epochs = config.train.epochs,
+          .step = step,
+          .total_steps = trainer.total_steps(),
+          .C_hat = trainer.epoch_means().C_hat,
+          .examples_per_second = double(examples) / double(per_epoch) / per_step,
+          .seconds_left = per_step * double(trainer.total_steps() - step)};
+}
+
+Training::Training(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Training::Training(Training&&) noexcept = default;
+Training& Training::operator=(Training&&) noexcept = default;
+Training::~Training() = default;
+
+Training::Training(const Device& device, const Data& data, const RunConfig& wanted) {
+  const Config config = config_on(wanted, data);
+  impl_ = std::make_unique<Impl>(device, data, config, first_weights(config, data));
+}
+
+Training::Training(const Network& start, const Data& data, const RunConfig& wanted) {
+  const Config config = config_on(wanted, data);
+  impl_ =
+      std::make_unique<Impl>(start.impl().device, data, config, weights_of(start, config, data));
+}
+
+Training Training::resume(const Device& device, const Data& data,
+                          const std::filesystem::path& path) {
+  const std::optional<Checkpoint> saved = load_checkpoint(path);
+  const Network network(std::make_unique<Network::Impl>(device, *saved));
+  require_fit(network, data);
+  return Training(std::make_unique<Impl>(device, data, saved->config, saved->params(), saved));
+}
+
+void Training::step() {
+  require(!finished(), "this training has made its last step");
+  impl_->trainer.train_step();
+}
+
+bool Training::run(const Callbacks& callbacks) {
+  Trainer& trainer = impl_->trainer;
+  const auto start = SteadyClock::now();
+  const std::int64_t first_step = trainer.step();
+  while (!finished()) {
+    trainer.train_step();
+    const bool epoch_ends = trainer.step() % trainer.steps_per_epoch() == 0;
+    const bool looks = epoch_ends || backend_of(impl_->device).is_host_memory() ||
+                       trainer.step() % kLookEvery == 0;
+    if (looks) {
+      if (const auto found = trainer.not_finite())
+        throw Error(fmt::format("{}: a lower train.learning_rate may help", *found));
+      if (callbacks.step) callbacks.step(impl_->figures(start, first_step));
+    }
+    if (epoch_ends && callbacks.epoch) callbacks.epoch(impl_->figures(start, first_step));
+    if (callbacks.stop && callbacks.stop()) return finished();
+  }
+  return true;
+}
+
+std::int64_t Training::steps() const { return impl_->trainer.step(); }
+std::int64_t Training::total_steps() const { return impl_->trainer.total_steps(); }
+std::int64_t Training::steps_per_epoch() const { return impl_->trainer.steps_per_epoch(); }
+
+Network Training::network() const {
+  return Network(std::make_unique<Network::Impl>(impl_->device, impl_->checkpoint()));
+}
+
+void Training::save(const std::filesystem::path& path) const {
+  save_checkpoint(path, impl_->checkpoint());
+}
+
+}  // namespace sfnn

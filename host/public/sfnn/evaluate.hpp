@@ -1,0 +1,63 @@
+// What a trained network is worth, and what it says of inputs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <sfnn/data.hpp>
+#include <sfnn/network.hpp>
+#include <span>
+#include <vector>
+
+namespace sfnn {
+
+struct EvaluateOptions {
+  std::int64_t particles = 100;  // M
+  std::uint64_t seed = 1;
+  bool predict = true;  // what needs the mean prediction too: the error, the SSE of the mean
+};
+
+struct Evaluation {
+  std::int64_t examples = 0, particles = 1;
+  double nll = 0;             // mean of -C_hat_M
+  std::vector<double> curve;  // mean of C_hat_1 .. C_hat_M, all from the same particles
+  double effective_particles = 1;
+  std::optional<double> error;          // softmax: share with a wrong argmax of mean_m P(y|h^m)
+  std::optional<double> criterion_sse;  // Gaussian: mean of -2 logmeanexp_m(-SSE_m / 2)
+  std::optional<double> mean_sse;       // Gaussian: mean SSE of the mean prediction
+};
+
+// Throws ConfigError if there are no such examples or they do not fit the network.
+Evaluation evaluate(const Network&, const Data&, DataPart = DataPart::test,
+                    const EvaluateOptions& = {});
+
+struct PredictOptions {
+  std::int64_t particles = 100;  // M
+  std::uint64_t seed = 1;
+  // false: the hidden units of a row are drawn by its place among the rows; true: every row has the
+  // same draws, so that what is said of it depends neither on its place nor on the other rows.
+  bool same_draws = false;
+};
+
+// Inputs are rows of network.inputs() numbers; the mean that training took off its own is taken off
+// them here. They throw ShapeError if they are not whole rows. For a network without inputs, which
+// has nothing to count, rows says how many.
+struct Inputs {
+  std::span<const float> x;
+  std::int64_t rows = 0;
+};
+
+// mean_m E[y|h^m]: probabilities of classes or bits, or means. [rows, network.outputs()]
+std::vector<float> predict(const Network&, const Inputs&, const PredictOptions& = {});
+
+struct SampleOptions {
+  std::int64_t samples = 1;  // per row
+  std::uint64_t seed = 1;
+  bool same_draws = false;  // as in PredictOptions
+  bool expected = false;    // E[y|h] of each draw of the hidden units, not y itself
+};
+
+// Draws of y: bits, values with unit-variance noise, or classes. [rows, samples, outputs()]; for
+// classes, unless `expected`, [rows, samples].
+std::vector<float> sample(const Network&, const Inputs&, const SampleOptions& = {});
+
+}  // namespace sfnn

@@ -1,0 +1,95 @@
+// Runs on disk: trained into a directory, resumed, searched for their rate, and read. The
+// directories are those of `sfnn train --out`.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <sfnn/config.hpp>
+#include <sfnn/data.hpp>
+#include <sfnn/device.hpp>
+#include <sfnn/evaluate.hpp>
+#include <sfnn/progress.hpp>
+#include <string>
+#include <vector>
+
+namespace sfnn {
+
+// The rates 1, 3 x 10^k from low to high are tried on the validation examples.
+struct RateSearchOptions {
+  double low = 1e-4, high = 1;
+  std::int64_t epochs = 0;  // of each rate; 0: a fifth of train.epochs, at least 2
+};
+
+struct TrainRunOptions {
+  // Examples to use in place of those that the config's data.* keys name. They are not stored with
+  // the run: whoever resumes it brings them again.
+  std::optional<Data> data = {};
+  std::filesystem::path data_root = {};          // as in Data::load
+  std::optional<RateSearchOptions> search = {};  // train with the best rate, not the config's
+  bool continue_on_save_error = false;  // if a checkpoint cannot be written, go on without it
+};
+
+struct RunResult {
+  bool finished = false;                // false: stopped, with the state saved
+  std::int64_t step = 0;                // steps done
+  std::optional<double> learning_rate;  // none: stopped in the search for it
+  std::optional<Evaluation> test;       // of a finished run
+};
+
+// Starts a run in a directory that holds none yet, and trains it to its end or until callbacks.stop
+// says so. Throws ConfigError if the directory holds a run already or another process trains there,
+// SaveError if a file cannot be written.
+RunResult train_run(const Device&, const std::filesystem::path& directory, const RunConfig&,
+                    const TrainRunOptions& = {}, const Callbacks& = {});
+
+// Continues a run, or the search that it began with, with the config that the directory holds; what
+// is finished already returns at once. On the same kind of device the run ends as if it had never
+// stopped, bit for bit. options.search is not needed, for the directory has it. Data that the run's
+// config names must lie in the data directories: throws DataError if they do not.
+RunResult resume_run(const Device&, const std::filesystem::path& directory,
+                     const TrainRunOptions& = {}, const Callbacks& = {});
+
+// A line of metrics.jsonl: what a run measured in an epoch. The files may have been edited by
+// anybody: what is missing or of another type is empty.
+struct EpochRecord {
+  std::optional<std::uint64_t> epoch, step;
+  std::optional<double> train_c_hat;
+  std::optional<double> valid_nll;
+  std::optional<double> learning_rate, effective_particles;
+  std::optional<double> valid_error;
+  // Of the last epoch.
+  std::optional<double> test_nll, test_error, test_criterion_sse, test_mean_sse;
+  std::optional<std::int64_t> test_particles;
+  std::vector<std::string> warnings;
+  std::optional<double> seconds;  // of training so far
+  bool never_saved = false;       // checkpoints were due before, and none could be written
+};
+
+// A line of sessions.jsonl: on what, by what and when a run was started or resumed.
+struct SessionRecord {
+  std::optional<std::string> started;
+  std::optional<std::uint64_t> step;  // the one it went on from
+  std::optional<std::string> device, cpu, version;
+};
+
+// A run to look at, by its files, which are read when they are asked for. Network::load has its
+// weights.
+class SavedRun {
+ public:
+  explicit SavedRun(std::filesystem::path directory);  // throws ConfigError if it holds no run
+
+  const std::filesystem::path& directory() const { return directory_; }
+  RunConfig config() const;
+  Data data(const std::filesystem::path& root = {}) const;  // what resume_run would use
+  // Damaged lines are passed over.
+  std::vector<EpochRecord> epochs() const;
+  std::vector<SessionRecord> sessions() const;
+  std::vector<std::filesystem::path> checkpoints() const;  // all that are kept, newest first
+  std::optional<std::filesystem::path> best() const;       // the one of lowest validation NLL
+
+ private:
+  std::filesystem::path directory_;
+};
+
+}  // namespace sfnn

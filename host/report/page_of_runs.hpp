@@ -1,0 +1,17 @@
+// The page of runs on disk: reads their files, measures them where their data are at hand.
+#pragma once
+
+#include <filesystem>
+#include <sfnn/report.hpp>
+#include <string>
+#include <vector>
+
+#include "host/backend/backend.hpp"
+
+namespace sfnn {
+
+// What <sfnn/report.hpp> says of report_html.
+std::string page_of_runs(Backend&, const std::vector<std::filesystem::path>& runs,
+                         const ReportOptions&);
+
+}  // namespace sfnn
