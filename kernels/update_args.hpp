@@ -12,7 +12,7 @@ struct UpdateArgs {
   static constexpr const char* kName = "update";
   float* params = nullptr;    // [size]
   float* velocity = nullptr;  // [size]
-  Parts parts;                // of the gradient, [count, >= size]
+  Parts parts;                // the gradient, [count, >= size]
   std::int64_t size = 0;
   float scale = 1;  // 1 / batch size
   float momentum = 0.9f;
@@ -22,7 +22,7 @@ struct UpdateArgs {
 struct BaselineUpdateArgs {
   static constexpr const char* kName = "update_baseline";
   float* averages = nullptr;  // [size]
-  Parts parts;                // of the sums behind them, [count, >= size]
+  Parts parts;                // the sums behind them, [count, >= size]
   std::int64_t size = 0;
   float scale = 1;  // 1 / (N*M) of the whole batch
   float decay = 0.99f;

@@ -130,10 +130,10 @@ class Backend {
   virtual void release(std::byte* data) noexcept = 0;
   virtual void upload(std::span<const std::byte> from, std::byte* to) = 0;
   virtual void download(const std::byte* from, std::span<std::byte> to) = 0;
-  // Read-only memory for a data set: the span itself where the device can read it, else a copy held
+  // Read-only memory for a data set: the span itself if the device can read it, else a copy held
   // by `copy`.
   virtual const std::byte* stage(std::span<const std::byte> from, Buffer& copy) = 0;
-  // What stands in for `stage` where the rows do not fit; null where they do. The rows must outlive
+  // Replaces `stage` if the rows do not fit; null if they do. The rows must outlive
   // it.
   virtual std::unique_ptr<RowFeed> make_feed(const HostRows&, std::int64_t height) {
     static_cast<void>(height);

@@ -10,7 +10,7 @@ namespace sfnn::blas {
 namespace {
 
 // How many blocks of rows a product is cut into, for a team to share: two from 512 rows on, and one
-// more for every further 1024. Each packs B anew, which costs as much as some 20 rows. A rule on
+// more for every further 1024. Each packs B again, which costs as much as some 20 rows. A rule on
 // shapes that holds without a team, too: OpenBLAS need not give the same bits for another cut.
 std::int64_t row_blocks(Matrix out) {
   constexpr std::int64_t kLeastColumns = 512, kMaxBlocks = 4;

@@ -5,7 +5,7 @@
 
 namespace sfnn {
 
-// Bytes, about: what the system could give without swapping; the largest number where it does not
+// Bytes, about: what the system could give without swapping; the largest number if it does not
 // say.
 std::size_t free_host_memory();
 

@@ -14,7 +14,7 @@ class WorkerPool {
  public:
   using Item = FunctionRef<void(std::int64_t item, int lane)>;
 
-  explicit WorkerPool(int threads);  // throws Error where the system does not start them all
+  explicit WorkerPool(int threads);  // throws Error if the system does not start them all
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;

@@ -16,7 +16,8 @@ namespace sfnn {
 constexpr double kDecided = 0.05;
 
 struct LayerActivity {
-  static constexpr int kBins = 20;  // of p, from 0 to 1; the outermost ones are the decided ones
+  static constexpr int kBins =
+      20;  // bins of p, from 0 to 1; the outermost ones are the decided ones
 
   std::int64_t layer = 0;                 // from 1
   std::int64_t units = 0;                 // stochastic ones

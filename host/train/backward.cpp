@@ -148,7 +148,7 @@ void Pass::accumulate_weights(std::int64_t l, const Flow& flow, Matrix gW, float
   backend_.accumulate_column_sums({.g = flow.g, .gb = gb});
 }
 
-// The gradient of layer l's output in the form that it needs; no data where it needs none or none
+// The gradient of layer l's output in the form that it needs; no data if it needs none or none
 // comes.
 Matrix Pass::arrive(std::int64_t l) {
   const Need need = layers_[l].need;

@@ -37,7 +37,7 @@ class BatchGradient {
   void move_baseline(const Parts&, std::int64_t N);
   Buffer& baseline() { return baseline_; }  // the averages; no bytes if the estimator keeps none
 
-  std::vector<float> download_sum(std::int64_t N) const;  // of those parts; waits
+  std::vector<float> download_sum(std::int64_t N) const;  // the sum of those parts; waits
   const Pass& pass() const { return *passes_.front(); }   // all of them are alike
   std::size_t workspace_bytes() const;
 

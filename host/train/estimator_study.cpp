@@ -89,7 +89,7 @@ GroupMeans difference(const GroupMeans& a, const GroupMeans& b) {
 }
 
 // |E a - E b|^2 / |E b|^2, its error by leaving out a group of both at a time (the jackknife).
-// Unknown where noise has made the divisor zero or less.
+// Unknown if noise has made the divisor zero or less.
 SquaredLength relative_bias(const GroupMeans& a_minus_b, const Gram& b, const ParamSlot& slot) {
   if (!squared_mean_above_zero(b)) return {};
   const Gram d = gram(a_minus_b, slot);
@@ -171,7 +171,7 @@ class Studier {
     return {std::move(groups), slots_};
   }
 
-  // G5, a draw a group.
+  // G5, one draw per group.
   GroupMeans many_particles(std::int64_t M, Purpose purpose) {
     TrainOptions options = seeded(options_.train, purpose);
     options.estimator = Estimator::G5;

@@ -1,8 +1,8 @@
-// Estimators under the glass: how far the mean of each lies from the gradient that all of them are
+// Comparing the estimators: how far the mean of each lies from the gradient that all of them are
 // after, how much a single draw scatters, and which way it points; at fixed weights, on a fixed
 // mini-batch.
 //
-// The reference is the gradient of C = log P(y|x), Eq. (4): a sum over all states where the
+// The reference is the gradient of C = log P(y|x), Eq. (4): a sum over all states if the
 // stochastic units are few, else the mean of G5 with many particles, whose distance from it falls
 // as 1/M and which has the least variance of those for which this holds. No estimator has exactly
 // this mean at finite M: G1 is unbiased for E[C_hat_M], G4 and G5 for the bound with Q fixed (all
@@ -37,7 +37,7 @@ struct StudyOptions {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-// Throws ConfigError where there is nothing to estimate or too little to estimate it from.
+// Throws ConfigError if there is nothing to estimate or too little to estimate it from.
 Study study_estimators(const Model&, const DataSet&, const StudyOptions&);
 
 // The paper's Figure 1, left: the norm of one draw of G5 for the first hidden layer's weights,

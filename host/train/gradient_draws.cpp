@@ -62,7 +62,7 @@ GradientDraws::GradientDraws(const Model& model, const TrainOptions& options, co
     : model_(model),
       batches_(model.backend(), data.train, options.batch, options.seed),
       gradient_(model, options, plan_draws(model, options, data), data) {
-  // The other estimators begin where G1 has got to.
+  // The other estimators begin at the step that G1 has reached.
   if (!row_of(options.estimator).has_moving_state()) step_ = kBaselineWarmup;
   while (step_ < kBaselineWarmup) draw();
 }

@@ -12,7 +12,7 @@
 namespace sfnn {
 
 // A data set of `count` training examples as a step of training sees them: drawn from all of them,
-// binarised, centred and with noise, but only once. Throws ConfigError where there are not so many.
+// binarised, centred and with noise, but only once. Throws ConfigError if there are fewer.
 DataSet fixed_batch(const Model&, const TrainOptions&, const DataSet&, std::int64_t count);
 
 // One draw of the mini-batch gradient after another. Draws of different seeds are independent; with
@@ -37,7 +37,7 @@ class GradientDraws {
 };
 
 // d log P(y|x) of a data set's training examples, averaged, as a sum over all states of the
-// stochastic units. Throws ConfigError where they are more than kMaxEnumeratedUnits.
+// stochastic units. Throws ConfigError if they are more than kMaxEnumeratedUnits.
 constexpr std::int64_t kMaxEnumeratedUnits = 12;
 std::int64_t stochastic_units(const NetworkSpec&);
 std::vector<float> exact_gradient(const Model&, const DataSet&);

@@ -193,7 +193,7 @@ void Pass::forward_layer(std::int64_t l, const float* params, const HiddenBits* 
   if (spec.n_d > 0) forward_d(l, params, fresh);
 }
 
-// d = sigma(z W_d + s U + b_d), with z W_d computed once for all particles where z is shared.
+// d = sigma(z W_d + s U + b_d), with z W_d computed once for all particles if z is shared.
 void Pass::forward_d(std::int64_t l, const float* params, bool fresh) {
   const LayerSlots& slots = layout_.hidden[l];
   Layer& layer = layers_[l];

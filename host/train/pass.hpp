@@ -37,7 +37,7 @@ struct PartLayout {
   std::int64_t size() const { return gradient_size + baseline_size; }
 };
 
-// The hidden units of every layer, [N*M, n_s] each 0 or 1; empty where a layer has none.
+// The hidden units of every layer, [N*M, n_s] each 0 or 1; empty if a layer has none.
 using HiddenBits = std::vector<std::vector<std::uint8_t>>;
 
 class Pass {
@@ -102,7 +102,7 @@ class Pass {
     Need need = Need::nothing;
     Matrix a_s;       // z W_s
     Matrix d;         // activations
-    Matrix d_shared;  // z W_d, where z is shared and d is not
+    Matrix d_shared;  // z W_d, if z is shared and d is not
     Bits s;
   };
 
@@ -148,7 +148,7 @@ class Pass {
   PassOptions options_;
   PartLayout part_layout_;
   std::vector<Layer> layers_;
-  std::int64_t max_width_ = 0;  // of a hidden layer's s or d
+  std::int64_t max_width_ = 0;  // widest s or d of a hidden layer
 
   Buffer workspace_;
   Matrix x_, y_, o_, g_o_;

@@ -10,8 +10,8 @@ struct Schedule {
   double max_rate = 0.1;
   std::int64_t warmup_steps = 0, total_steps = 0;
 
-  // Of step t = 0, 1, ...: the maximum is reached by the last warm-up step, zero just after the
-  // last step.
+  // The rate of step t = 0, 1, ...: the maximum is reached by the last warm-up step, zero just
+  // after the last step.
   double rate(std::int64_t t) const {
     if (t < warmup_steps) return max_rate * double(t + 1) / double(warmup_steps);
     return max_rate * double(total_steps - t) /

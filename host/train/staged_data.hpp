@@ -1,8 +1,8 @@
 // Examples where a backend can read them, and how a tile of them becomes x and y of a pass.
 //
 // Where they do not fit into the backend's memory they come in windows of `height` examples (see
-// RowFeed). Training opens a window a step; a tile that is gathered outside of a step must lie in
-// one window.
+// RowFeed). Training opens one window per step; a tile that is gathered outside of a step must lie
+// in one window.
 #pragma once
 
 #include <memory>
@@ -24,10 +24,10 @@ class StagedData {
   static std::size_t window_bytes(const Examples&);
 
   struct Randomness {
-    bool binarize = false;        // draw the bits of x and y anew
+    bool binarize = false;        // draw the bits of x and y again
     float noise = 0;              // standard deviation of what is added to x
-    std::uint64_t data_seed = 0;  // of the bits
-    std::uint64_t seed = 0;       // of the noise
+    std::uint64_t data_seed = 0;  // for the bits
+    std::uint64_t seed = 0;       // for the noise
   };
 
   std::int64_t count() const { return count_; }

@@ -22,15 +22,16 @@ struct TrainOptions {
   std::optional<double> warmup_epochs = {};  // min(5, epochs / 5) unless set
   double hidden_rate = 1;  // learning rate of the hidden layers, as a multiple of the output's
   double momentum = 0.9;
-  double baseline_decay = 0.99;  // of G1's averages
-  std::optional<double> c = {};  // of G5: 1/M unless set
-  // Of a particle's responsibility: 1e-6 / M unless set. Without effect in a GPU's graphs.
+  double baseline_decay = 0.99;  // decay of G1's averages
+  std::optional<double> c = {};  // G5's constant: 1/M unless set
+  // Least responsibility of a particle that is kept: 1e-6 / M unless set. No effect in a GPU's
+  // graphs.
   std::optional<double> drop_below = {};
   double init_scale = 1;   // W ~ N(0, init_scale^2 / fan-in)
   double noise = 0;        // standard deviation of Gaussian noise on the input
   Tiling tiling = {0, 0};  // zero: chosen by the backend
 
-  // What is used where nothing was set.
+  // What is used if nothing was set.
   double warmup_epochs_or_default() const {
     return warmup_epochs.value_or(std::min(5.0, double(epochs) / 5));
   }
@@ -40,7 +41,7 @@ struct TrainOptions {
   }
 };
 
-// Throws ConfigError, naming the config's key, where the combination teaches nothing or a number is
+// Throws ConfigError, naming the config's key, if the combination teaches nothing or a number is
 // out of range.
 void validate(const TrainOptions&, const NetworkSpec&);
 

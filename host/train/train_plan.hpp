@@ -15,7 +15,7 @@
 namespace sfnn {
 
 struct TrainPlan {
-  // As they will be: no more examples than the data has, one particle where nothing draws.
+  // As they will be: no more examples than the data has, one particle if nothing draws.
   std::int64_t batch = 0, M = 1;
   std::int64_t steps_per_epoch = 0;
   Schedule schedule;
@@ -23,7 +23,7 @@ struct TrainPlan {
   Tiling tiling;
   int lanes = 1;                    // passes side by side
   std::size_t workspace_bytes = 0;  // parameters, their gradients, activations
-  std::size_t data_bytes = 0;       // of the training examples, in the backend's memory
+  std::size_t data_bytes = 0;       // the training examples, in the backend's memory
 
   // Parts of a whole batch's gradient that have tiles; a smaller batch may have fewer.
   std::int64_t parts_with_tiles() const {
@@ -32,7 +32,7 @@ struct TrainPlan {
   std::size_t bytes() const { return workspace_bytes + data_bytes; }
 };
 
-// Throws ConfigError where the data does not fit the network or the options teach nothing.
+// Throws ConfigError if the data does not fit the network or the options teach nothing.
 TrainPlan plan_training(Backend&, const NetworkSpec&, const TrainOptions&, const DataSet&);
 
 }  // namespace sfnn

@@ -87,7 +87,7 @@ class Trainer {
   Batches batches_;
   BatchGradient gradient_;
   Optimizer optimizer_;
-  Buffer sums_;  // of C_hat and effective particles over the epoch's examples
+  Buffer sums_;  // C_hat and effective particles, summed over the epoch's examples
   std::int64_t step_ = 0;
   // The last step after which nothing was found to be bad: in C_hat, and in the weights.
   std::int64_t sound_step_ = 0, sound_weights_step_ = 0;

@@ -21,7 +21,7 @@ namespace sfnn {
 
 constexpr std::int64_t kGroup = 5;  // inputs that share a table
 constexpr std::int64_t kEntries = 1 << kGroup;
-constexpr std::int64_t kColumns = 16;    // of a block: a table entry is one cache line
+constexpr std::int64_t kColumns = 16;    // per block: a table entry is one cache line
 constexpr std::int64_t kMaxGroups = 11;  // tables held at a time: 22 KB; a word has room for 11
 constexpr std::int64_t kRowBlock = 768;  // running sums held at a time: 48 KB, read in order
 constexpr std::int64_t kWordWork = 4;    // steps that a word takes until it is in its place
@@ -101,7 +101,7 @@ HWY_INLINE void fill_table(const float* W, std::int64_t stride, float* table) {
   }
 }
 
-// The last group's, where it has less than five rows: absent ones count as zero, so that bits
+// The last group, if it has fewer than five rows: absent ones count as zero, so that bits
 // beyond the last input do not matter.
 template <std::int64_t kVectors>
 HWY_NOINLINE void fill_last_table(const float* W, std::int64_t stride, std::int64_t valid,

@@ -52,7 +52,7 @@ float gaussian_log_prob(const float* o, const float* c, const float* y, std::int
   return float(-0.5 * (double(sum_of(squares)) + double(D) * kLogTwoPi));
 }
 
-// Of v = o + c; c may be null.
+// Sums over v = o + c; c may be null.
 LogSumExp<float> log_sum_exp(const float* o, const float* c, std::int64_t D) {
   const F32 d;
   const VF lowest = hn::Set(d, -INFINITY);

@@ -1,4 +1,4 @@
-// How the CPU keeps a 0/1 matrix: a bit a unit, rows padded with zeros to whole 64-bit words.
+// How the CPU keeps a 0/1 matrix: one bit per unit, rows padded with zeros to whole 64-bit words.
 #pragma once
 
 #include <cstdint>

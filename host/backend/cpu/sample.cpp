@@ -51,7 +51,7 @@ void sample_rows(const SampleHiddenArgs& p, const DrawKey& key, std::int64_t fir
   const bool shared = a.rows == tile.N;
   const Words draws(key);
   HWY_ALIGN float q[kDrawChunk];
-  std::fill_n(q, kDrawChunk, 2.0f);  // p = 1/2 where there is no a
+  std::fill_n(q, kDrawChunk, 2.0f);  // p = 1/2 if there is no a
   const std::int64_t end = first_row + rows;
   for (std::int64_t n = first_row / tile.M; n * tile.M < end; ++n) {
     const std::int64_t first_m = std::max<std::int64_t>(0, first_row - n * tile.M);

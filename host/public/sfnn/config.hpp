@@ -17,7 +17,7 @@ struct ConfigOption {
   std::string key;    // "train.epochs"
   std::string value;  // its default
   std::string help;
-  std::vector<std::string> choices;  // empty: it is not one of a few words
+  std::vector<std::string> choices;  // empty: any value
 };
 
 // A value: copies are independent. Whatever reads or sets a key throws ConfigError, one sentence

@@ -16,7 +16,7 @@ struct DeviceOptions {
   std::string device = "auto";  // auto, cpu, cuda, cuda:1
   bool plain = false;           // the CPU's plain path: dense products, no packing; the oracle
   int threads = 0;              // 0: as many as there are cores
-  std::string math = "fp32";    // of the GPU's products: fp32, tf32 or bf16x3
+  std::string math = "fp32";    // arithmetic of the GPU's products: fp32, tf32 or bf16x3
   bool graph = true;            // replay a training step as a CUDA graph; false: launch by launch
 };
 

@@ -18,7 +18,7 @@ namespace sfnn {
 // The rates 1, 3 x 10^k from low to high are tried on the validation examples.
 struct RateSearchOptions {
   double low = 1e-4, high = 1;
-  std::int64_t epochs = 0;  // of each rate; 0: a fifth of train.epochs, at least 2
+  std::int64_t epochs = 0;  // per rate; 0: a fifth of train.epochs, at least 2
 };
 
 struct TrainRunOptions {
@@ -27,14 +27,14 @@ struct TrainRunOptions {
   std::optional<Data> data = {};
   std::filesystem::path data_root = {};          // as in Data::load
   std::optional<RateSearchOptions> search = {};  // train with the best rate, not the config's
-  bool continue_on_save_error = false;  // if a checkpoint cannot be written, go on without it
+  bool continue_on_save_error = false;  // if a checkpoint cannot be written, continue without it
 };
 
 struct RunResult {
   bool finished = false;                // false: stopped, with the state saved
   std::int64_t step = 0;                // steps done
   std::optional<double> learning_rate;  // none: stopped in the search for it
-  std::optional<Evaluation> test;       // of a finished run
+  std::optional<Evaluation> test;       // if the run is finished
 };
 
 // Starts a run in a directory that holds none yet, and trains it to its end or until callbacks.stop
@@ -58,18 +58,18 @@ struct EpochRecord {
   std::optional<double> valid_nll;
   std::optional<double> learning_rate, effective_particles;
   std::optional<double> valid_error;
-  // Of the last epoch.
+  // The last epoch only.
   std::optional<double> test_nll, test_error, test_criterion_sse, test_mean_sse;
   std::optional<std::int64_t> test_particles;
   std::vector<std::string> warnings;
-  std::optional<double> seconds;  // of training so far
+  std::optional<double> seconds;  // training time so far
   bool never_saved = false;       // checkpoints were due before, and none could be written
 };
 
 // A line of sessions.jsonl: on what, by what and when a run was started or resumed.
 struct SessionRecord {
   std::optional<std::string> started;
-  std::optional<std::uint64_t> step;  // the one it went on from
+  std::optional<std::uint64_t> step;  // the step it continued from
   std::optional<std::string> device, cpu, version;
 };
 

@@ -1,4 +1,4 @@
-// Estimators under the glass: how far the mean of each lies from the gradient that all of them are
+// Comparing the estimators: how far the mean of each lies from the gradient that all of them are
 // after, how much a single draw scatters, and which way it points; at fixed weights, on a fixed
 // mini-batch.
 #pragma once
@@ -26,13 +26,13 @@ struct SquaredLength {
   bool beyond_noise() const { return value > 2 * error; }
 };
 
-// Of one estimator and one weight matrix. All of them NaN if there is no g_ref to divide by.
+// One estimator on one weight matrix. All figures are NaN if there is no g_ref to divide by.
 struct GradientFigures {
   std::string weights;      // "layer1.W_s"
   SquaredLength bias = {};  // |E[g] - g_ref|^2 / |g_ref|^2
   // Trace of the covariance of one draw, / |g_ref|^2.
   double variance = std::numeric_limits<double>::quiet_NaN();
-  // Of one draw to g_ref: mean, its deviation.
+  // One draw against g_ref: mean and deviation.
   double cosine = std::numeric_limits<double>::quiet_NaN();
   double cosine_sd = std::numeric_limits<double>::quiet_NaN();
 };
@@ -44,7 +44,7 @@ struct EstimatorFigures {
 
 enum class ReferenceGradient {
   found,
-  zero,  // exactly, as if saturated units make all particles alike
+  zero,  // exactly: saturated units make all particles equal
   lost,  // in the noise of its draws, which do not even tell it from zero
 };
 
