@@ -161,8 +161,8 @@ void print_plan(const Config& config, const DataSet& data, const NetworkSpec& sp
              row_of(config.train.estimator).name, plan.M, config.train.batch, config.train.epochs,
              plan.steps_per_epoch, config.train.learning_rate);
   fmt::print("device       {}\n", backend.describe());
-  fmt::print("tiles        {} examples x {} particles, summed in {} parts\n", plan.tiling.tile,
-             plan.M, plan.tiling.parts);
+  fmt::print("tiles        {} examples x {} particles, summed in {} of {} parts\n",
+             plan.tiling.tile, plan.M, plan.parts_with_tiles(), plan.tiling.parts);
   fmt::print("memory       data {}, parameters and workspace {}\n", megabytes(data_bytes),
              megabytes(plan.workspace_bytes));
   if (plan.data_bytes > 0)

@@ -19,8 +19,8 @@ void require_params(const ParamLayout& layout, std::span<const float> params) {
 }  // namespace
 
 Model::Model(Backend& backend, const NetworkSpec& spec, std::span<const float> params,
-             std::span<const float> x_mean)
-    : backend_(&backend), spec_(spec), layout_(spec) {
+             std::span<const float> x_mean, std::uint32_t first_site)
+    : backend_(&backend), spec_(spec), layout_(spec), first_site_(first_site) {
   require_params(layout_, params);
   if (!x_mean.empty() && std::int64_t(x_mean.size()) != spec.D_in)
     throw DataError("the mean of the inputs does not fit the network");

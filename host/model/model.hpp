@@ -16,8 +16,9 @@ class Model {
  public:
   // params: [ParamLayout(spec).size]. x_mean: [D_in], subtracted from every input, or empty. Both
   // are copied. Throws DataError if they do not fit the network.
+  // Hidden layer l draws its units at site first_site + l: see Site in kernels/philox.hpp.
   Model(Backend&, const NetworkSpec&, std::span<const float> params,
-        std::span<const float> x_mean = {});
+        std::span<const float> x_mean = {}, std::uint32_t first_site = 0);
 
   Backend& backend() const { return *backend_; }
   const NetworkSpec& spec() const { return spec_; }
@@ -28,9 +29,7 @@ class Model {
   const float* x_mean() const { return x_mean_->floats(); }  // null: nothing is subtracted
   std::size_t bytes() const { return params_->bytes() + x_mean_->bytes(); }
 
-  // Hidden layer l draws its units at site first_site() + l: see Site in kernels/philox.hpp. A
-  // network that draws another's units does so at that one's sites.
-  std::uint32_t first_site() const { return 0; }
+  std::uint32_t first_site() const { return first_site_; }
 
   void set_params(std::span<const float>);  // throws DataError if they do not fit
   std::vector<float> download_params() const;
@@ -46,6 +45,7 @@ class Model {
   NetworkSpec spec_;
   ParamLayout layout_;
   std::shared_ptr<Buffer> params_, x_mean_;
+  std::uint32_t first_site_;
 };
 
 }  // namespace sfnn

@@ -87,10 +87,8 @@ TrainOptions train_options_of(const Config& config, const MachineOptions& machin
 TrainOptions train_options_of(const Config& config, const MachineOptions& machine,
                               const Backend& backend, const std::optional<Checkpoint>& saved) {
   TrainOptions options = train_options_of(config, machine);
-  if (saved && saved->device == backend.name()) {
-    options.tiling = saved->tiling;
-    if (!saved->adds_by_tree()) options.tiling.parts = 0;  // any number of them, then
-  }
+  if (saved && saved->device == backend.name()) options.tiling = saved->tiling;
+  if (saved && !saved->adds_by_tree()) options.tiling.parts = 0;  // it took any number of them
   return options;
 }
 

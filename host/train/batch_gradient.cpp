@@ -21,8 +21,8 @@ BatchGradient::BatchGradient(const Model& model, const TrainOptions& options, co
       betas_(model.backend(), model.spec(), plan.pass) {
   plan_.pass.first_site = model.first_site();
   for (int lane = 0; lane < plan.lanes; ++lane)
-    passes_.push_back(
-        std::make_unique<Pass>(model.backend(), model.spec(), plan.pass, plan.tiling.tile, plan.M));
+    passes_.push_back(std::make_unique<Pass>(model.backend(), model.spec(), plan_.pass,
+                                             plan.tiling.tile, plan.M));
 }
 
 std::size_t BatchGradient::bytes(Backend& backend, const NetworkSpec& spec, const TrainPlan& plan) {

@@ -35,8 +35,6 @@ struct StudyOptions {
   std::function<void(double share_done)> progress = [](double) {};
 };
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-
 // Throws ConfigError if there is nothing to estimate or too little to estimate it from.
 Study study_estimators(const Model&, const DataSet&, const StudyOptions&);
 

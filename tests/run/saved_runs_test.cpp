@@ -179,6 +179,8 @@ TEST_F(SavedRuns, ARunOfAnOlderVersionIsReadAndContinued) {
           "--init-from old --out from");
   ASSERT_EQ(from.code, 0) << from.out;
   EXPECT_EQ(newest("from").params(), newest("old").params());
+  fs::copy(directory_ / "old", directory_ / "plain", fs::copy_options::recursive);
+  EXPECT_EQ(run("train --resume --out plain --plain").code, 0);  // another device
   const Result resumed = run("train --resume --out old");
   EXPECT_EQ(resumed.code, 0) << resumed.out;
   EXPECT_THAT(resumed.out, testing::HasSubstr("the checkpoint is of version 1"));

@@ -243,6 +243,22 @@ TEST(Trainer, LearnsAMappingThatCanBeLearnt) {
   EXPECT_LT(before, -2.5);
 }
 
+// A model says at which sites its layers draw.
+TEST(Trainer, DrawsAtTheSitesOfItsModel) {
+  const auto backend = cpu();
+  const NetworkSpec spec = network(7, {"9s", "6s"}, 5, Output::bernoulli);
+  const DataSet data = small_data(50, 7, 5, Output::bernoulli);
+  const TrainOptions options{.particles = 3, .batch = 10, .epochs = 1};
+  const auto trained = [&](std::uint32_t first_site) {
+    const TrainPlan plan = plan_training(*backend, spec, options, data);
+    Model model(*backend, spec, initial_params(spec, 1), data.x_mean, first_site);
+    Trainer trainer(plan, std::move(model), options, data);
+    return train(trainer, 3).P().params;
+  };
+  EXPECT_EQ(trained(7), trained(7));
+  EXPECT_NE(trained(7), trained(0));
+}
+
 // Other than that an idle particle is dropped, a step must not show the threshold: it is the one
 // asked for, and by default so low that all who are dropped weigh 1e-6 together.
 TEST(Trainer, DropsBelowWhatIsAskedFor) {
