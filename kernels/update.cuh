@@ -1,10 +1,10 @@
-// The step: v = momentum * v + scale * sum of parts, params += learning rate * v; the moving
-// averages of Eq. (18); and the clock that both read. One thread per element; parts are added by
-// the fixed tree.
+// The optimiser's step; the moving averages of Eq. (18); and the clock that both read. One thread
+// per element; parts are added by the fixed tree.
 #pragma once
 
 #include "kernels/args.hpp"
 #include "kernels/baseline.hpp"
+#include "kernels/update.hpp"
 #include "kernels/warp.cuh"
 
 namespace sfnn {
@@ -14,11 +14,8 @@ __global__ void set_clock_kernel(Clock* clock, const Clock value) { *clock = val
 
 __global__ void __launch_bounds__(kThreads, kMinBlocks)
     update_kernel(const UpdateArgs p, const Clock* __restrict__ clock) {
-  for (std::int64_t i = first_element(); i < p.size; i += element_stride()) {
-    const float velocity = p.momentum * p.velocity[i] + p.scale * part_sum(p.parts, i);
-    p.velocity[i] = velocity;
-    p.params[i] += clock->learning_rate * velocity;
-  }
+  for (std::int64_t i = first_element(); i < p.size; i += element_stride())
+    step_at(p, i, clock->learning_rate);
 }
 
 __global__ void __launch_bounds__(kThreads, kMinBlocks)

@@ -3,16 +3,19 @@
 
 #include <cstdint>
 
+#include "kernels/optimizers.hpp"
 #include "kernels/tree_sum.hpp"
 
 namespace sfnn {
 
-// v = momentum * v + scale * sum of parts; params += learning rate * v
+// One step of an optimiser, by the gradient g = scale * sum of parts: see kernels/update.hpp. The
+// learning rate comes from the clock.
 struct UpdateArgs {
   static constexpr const char* kName = "update";
-  float* params = nullptr;    // [size]
-  float* velocity = nullptr;  // [size]
-  Parts parts;                // the gradient, [count, >= size]
+  OptimizerKind optimizer = OptimizerKind::sgd;
+  float* params = nullptr;                  // [size]
+  float* arrays[kMaxOptimizerArrays] = {};  // [size] each, as many as the optimiser's row has
+  Parts parts;                              // the gradient, [count, >= size]
   std::int64_t size = 0;
   float scale = 1;  // 1 / batch size
   float momentum = 0.9f;

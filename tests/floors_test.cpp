@@ -22,6 +22,7 @@ const std::vector<std::vector<std::string>> kFloors = {
     {"host/backend"},
     {"host/backend/cpu", "host/backend/plain", "cuda"},
     {"host/devices"},
+    {"host/ranks"},
     {"host/data"},
     {"host/model"},
     {"host/train"},

@@ -124,7 +124,7 @@ void check_steps(CudaBackend& gpu, Math math) {
   const auto train = [&](Backend& backend) {
     Trainer trainer(backend, spec, {.particles = 4, .batch = 4, .epochs = 2}, data);
     while (trainer.step() < trainer.total_steps()) trainer.train_step();
-    return trainer.state().P().params;
+    return trainer.state().P().array("params");
   };
   const auto cpu = make_backend({.device = "cpu", .plain = true, .threads = 1});
   const std::vector<float> actual = train(gpu), expected = train(*cpu);

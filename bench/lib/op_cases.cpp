@@ -289,7 +289,7 @@ class Cases {
         [size](Backend& backend, const Operands& in) {
           backend.set_clock({.step = 1, .learning_rate = 0.1f});
           backend.update({.params = in.floats(2),
-                          .velocity = in.floats(1),
+                          .arrays = {in.floats(1)},
                           .parts = {in.floats(0), 1, size, 1},
                           .size = size,
                           .scale = 0.01f});

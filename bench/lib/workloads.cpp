@@ -123,7 +123,7 @@ Workload make_workload(int number, const fs::path& cache, int threads) {
   const auto backend = make_backend({.device = "cpu", .threads = threads});
   Trainer trainer(*backend, w.spec, w.options, w.data);
   while (trainer.step() < trainer.total_steps()) trainer.train_step();
-  w.params = trainer.state().P().params;
+  w.params = trainer.state().P().array("params");
   fs::create_directories(cache);
   write_safetensors(file, {.tensors = {{.name = "params", .shape = {size}, .values = w.params}},
                            .metadata = {{"recipe", recipe(w)}}});

@@ -83,7 +83,7 @@ void Network::set_weights(std::span<const WeightTensor> tensors) {
     std::ranges::copy(tensor.values, params.begin() + slot.offset);
   }
   impl_->model.set_params(params);
-  impl_->saved.state.P().params = std::move(params);
+  impl_->saved.state.P().array("params") = std::move(params);
 }
 
 void require_fit(const Network& network, const Data& data) {

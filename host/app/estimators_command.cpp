@@ -56,8 +56,8 @@ struct TrainingPath {
                       "study them separately",
                       file.string(), fmt::join(changed, "; ")));
     }
-    weights.push_back(
-        {checkpoint.state.step, checkpoint.state.epoch, std::move(checkpoint.state.P().params)});
+    weights.push_back({checkpoint.state.step, checkpoint.state.epoch,
+                       std::move(checkpoint.state.P().array("params"))});
   }
 
   // A run's path begins with its initial weights.

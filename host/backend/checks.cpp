@@ -344,7 +344,12 @@ void check(const Backend& backend, const AccumulateBaselineArgs& p) {
 void check(const Backend& backend, const UpdateArgs& p) {
   const Checker c = checker_of(backend, p);
   check_parts(c, p.parts, p.size);
-  c.apart({c.array("params", p.params, p.size), c.array("velocity", p.velocity, p.size)},
+  const OptimizerRow& row = row_of(p.optimizer);
+  const auto piece = [&](int a) {
+    return a < row.arrays() ? c.array(row.array_names[a].data(), p.arrays[a], p.size) : Piece{};
+  };
+  static_assert(kMaxOptimizerArrays == 2);
+  c.apart({c.array("params", p.params, p.size), piece(0), piece(1)},
           {c.array("parts", p.parts.data, parts_size(p.parts, p.size))});
 }
 

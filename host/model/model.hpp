@@ -26,6 +26,7 @@ class Model {
   // In the backend's memory.
   const float* params() const { return params_->floats(); }
   float* params() { return params_->floats(); }
+  Buffer& params_buffer() { return *params_; }
   const float* x_mean() const { return x_mean_->floats(); }  // null: nothing is subtracted
   std::size_t bytes() const { return params_->bytes() + x_mean_->bytes(); }
 

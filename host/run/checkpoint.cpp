@@ -13,8 +13,7 @@
 
 #include "host/base/error.hpp"
 #include "host/formats/json_depth.hpp"
-#include "host/train/optimizer.hpp"
-#include "host/train/pass.hpp"
+#include "host/train/state_arrays.hpp"
 #include "kernels/philox.hpp"
 
 namespace sfnn {
@@ -53,8 +52,8 @@ Output output_of(const std::string& name) {
   refuse_name("output", name);
 }
 
-std::int64_t wanted_baseline(const NetworkSpec& network, const Config& config) {
-  return PartLayout(network, config.train.estimator).baseline_size;
+std::vector<ArraySpec> arrays_of(const NetworkSpec& network, const Config& config) {
+  return state_arrays(network, row_of(config.train.estimator), row_of(config.train.optimizer));
 }
 
 // The tensors of P have no prefix.
@@ -62,8 +61,9 @@ std::string prefix_of(std::string_view network) {
   return network == kModelP ? "" : fmt::format("{}:", network);
 }
 
-std::string array_prefix(const std::string& network_prefix, std::string_view array) {
-  return fmt::format("{}{}/", network_prefix, array);
+// The parameters have plain names, the optimiser's arrays their own before each.
+std::string array_prefix(const std::string& network_prefix, const ArraySpec& array) {
+  return array.name == kParams ? network_prefix : fmt::format("{}{}/", network_prefix, array.name);
 }
 
 // --- saving ------------------------------------------------------------------------------------
@@ -90,15 +90,15 @@ void require_size(const std::vector<float>& values, std::int64_t size) {
 void add_network(TensorFile& file, const std::string& prefix, const NetworkState& network,
                  const Config& config) {
   const ParamLayout layout(network.spec);
-  const std::int64_t baseline = wanted_baseline(network.spec, config);
-  require_size(network.params, layout.size);
-  require_size(network.baseline, baseline);
-  add_params(file, prefix, layout, network.params);
-  for (const NamedArray& array : network.optimizer) {
-    require_size(array.values, layout.size);
-    add_params(file, array_prefix(prefix, array.name), layout, array.values);
+  for (const ArraySpec& array : arrays_of(network.spec, config)) {
+    const std::vector<float>& values = network.array(array.name);
+    require_size(values, array.size);
+    if (array.by_slot) {
+      add_params(file, array_prefix(prefix, array), layout, values);
+    } else {
+      add_tensor(file, prefix + array.name, {array.size}, values);
+    }
   }
-  if (baseline > 0) add_tensor(file, prefix + "baseline", {baseline}, network.baseline);
 }
 
 struct ToJson {
@@ -254,12 +254,10 @@ class TensorReader {
   // Reads the arrays of the network whose spec is known.
   void take_network(const std::string& prefix, const Config& config, NetworkState& network) {
     const ParamLayout layout(network.spec);
-    network.params = take_params(prefix, layout);
-    for (const std::string_view array : Optimizer::state_names())
-      network.optimizer.push_back(
-          {std::string(array), take_params(array_prefix(prefix, array), layout)});
-    if (const std::int64_t size = wanted_baseline(network.spec, config); size > 0)
-      network.baseline = take(prefix + "baseline", {size});
+    for (const ArraySpec& array : arrays_of(network.spec, config))
+      network.arrays.push_back({array.name, array.by_slot
+                                                ? take_params(array_prefix(prefix, array), layout)
+                                                : take(prefix + array.name, {array.size})});
   }
 
   void expect_end() const {

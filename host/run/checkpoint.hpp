@@ -33,7 +33,7 @@ struct Checkpoint {
   // Version 1 added the parts of a gradient one after another.
   bool adds_by_tree() const { return version >= 2; }
   const NetworkSpec& network() const { return state.P().spec; }
-  const std::vector<float>& params() const { return state.P().params; }
+  const std::vector<float>& params() const { return state.P().params(); }
 };
 
 // Throws Error for a broken state: a size that does not fit the network, a number that is not

@@ -4,32 +4,31 @@
 
 namespace sfnn {
 
-BatchGradient::BatchGradient(const Model& model, const TrainOptions& options, const TrainPlan& plan,
-                             const DataSet& data)
-    : model_(model),
+BatchGradient::BatchGradient(const StepNetworks& networks, const TrainOptions& options,
+                             const TrainPlan& plan, const DataSet& data)
+    : networks_(networks),
+      model_(networks.P().model),
       plan_(plan),
       baseline_decay_(float(options.baseline_decay)),
       randomness_{.binarize = data.binarize_train,
                   .noise = float(options.noise),
                   .data_seed = options.data_seed,
                   .seed = options.seed},
-      layout_(model.spec(), plan.pass.estimator),
-      parts_(model.backend(), sizeof(float) * plan.parts_with_tiles() * layout_.size()),
-      C_hat_(model.backend(), sizeof(float) * plan.batch),
-      ess_(model.backend(), sizeof(float) * plan.batch),
-      baseline_(model.backend(), sizeof(float) * layout_.baseline_size),
-      betas_(model.backend(), model.spec(), plan.pass) {
-  plan_.pass.first_site = model.first_site();
+      parts_(model_.backend(), sizeof(float) * plan.parts_with_tiles() * networks.part_size()),
+      C_hat_(model_.backend(), sizeof(float) * plan.batch),
+      ess_(model_.backend(), sizeof(float) * plan.batch),
+      baseline_(model_.backend(), sizeof(float) * networks.P().layout.baseline_size),
+      betas_(model_.backend(), model_.spec(), plan.pass) {
+  plan_.pass.first_site = model_.first_site();
   for (int lane = 0; lane < plan.lanes; ++lane)
-    passes_.push_back(std::make_unique<Pass>(model.backend(), model.spec(), plan_.pass,
+    passes_.push_back(std::make_unique<Pass>(model_.backend(), model_.spec(), plan_.pass,
                                              plan.tiling.tile, plan.M));
 }
 
 std::size_t BatchGradient::bytes(Backend& backend, const NetworkSpec& spec, const TrainPlan& plan) {
   const PartLayout part(spec, plan.pass.estimator);
   return plan.lanes * Pass::bytes(backend, spec, plan.pass, plan.tiling.tile, plan.M) +
-         sizeof(float) * (plan.parts_with_tiles() * part.size() + part.baseline_size +
-                          part.beta_size + 2 * plan.batch);
+         sizeof(float) * (plan.parts_with_tiles() * part.size() + part.beta_size + 2 * plan.batch);
 }
 
 void BatchGradient::enqueue(const Batches& batches, std::int64_t N) {
@@ -57,21 +56,22 @@ void BatchGradient::enqueue_tile(const Batches& batches, const Tile& tile, int l
     pass.log_prob(model_.params());
     pass.weigh(C_hat, ess_.floats() + tile.first);
   }
-  pass.backward(model_.params(), betas_.data(), C_hat, part);
+  pass.backward(model_.params(), betas_.data(), C_hat, part + networks_.P().offset);
 }
 
 Parts BatchGradient::parts(std::int64_t N) const {
-  return {parts_.floats(), std::min(plan_.tiling.parts, tiles(N)), layout_.size(),
+  return {parts_.floats(), std::min(plan_.tiling.parts, tiles(N)), networks_.part_size(),
           plan_.tiling.parts};
 }
 
 void BatchGradient::move_baseline(const Parts& parts, std::int64_t N) {
-  if (layout_.baseline_size == 0) return;
-  model_.backend().update_baseline({.averages = baseline_.floats(),
-                                    .parts = parts.from(layout_.gradient_size),
-                                    .size = layout_.baseline_size,
-                                    .scale = 1 / float(N * plan_.M),
-                                    .decay = baseline_decay_});
+  const auto& [name, model, layout, offset] = networks_.P();
+  if (layout.baseline_size == 0) return;
+  model.backend().update_baseline({.averages = baseline_.floats(),
+                                   .parts = parts.from(offset + layout.gradient_size),
+                                   .size = layout.baseline_size,
+                                   .scale = 1 / float(N * plan_.M),
+                                   .decay = baseline_decay_});
 }
 
 std::vector<float> BatchGradient::download_sum(std::int64_t N) const {
@@ -84,8 +84,7 @@ std::vector<float> BatchGradient::download_sum(std::int64_t N) const {
 }
 
 std::size_t BatchGradient::workspace_bytes() const {
-  std::size_t bytes =
-      parts_.bytes() + C_hat_.bytes() + ess_.bytes() + baseline_.bytes() + betas_.bytes();
+  std::size_t bytes = parts_.bytes() + C_hat_.bytes() + ess_.bytes() + betas_.bytes();
   for (const auto& pass : passes_) bytes += pass->workspace_bytes();
   return bytes;
 }

@@ -11,6 +11,7 @@
 #include "host/train/batches.hpp"
 #include "host/train/betas.hpp"
 #include "host/train/pass.hpp"
+#include "host/train/step_networks.hpp"
 #include "host/train/train_options.hpp"
 #include "host/train/train_plan.hpp"
 
@@ -18,9 +19,9 @@ namespace sfnn {
 
 class BatchGradient {
  public:
-  // The model must outlive this.
-  BatchGradient(const Model&, const TrainOptions&, const TrainPlan&, const DataSet&);
-  // What it will take of the backend's memory.
+  // The networks must outlive this.
+  BatchGradient(const StepNetworks&, const TrainOptions&, const TrainPlan&, const DataSet&);
+  // What it will take of the backend's memory, besides what state_arrays lists.
   static std::size_t bytes(Backend&, const NetworkSpec&, const TrainPlan&);
 
   // Enqueues the ops for the N examples of the batch at hand.
@@ -28,10 +29,8 @@ class BatchGradient {
   // What the ops leave, per example: the criterion and the effective particles.
   const float* C_hat() const { return C_hat_.floats(); }
   const float* ess() const { return ess_.floats(); }
-  // The sums of N examples, each laid out by PartLayout, before anybody has added them: where
-  // several machines would meet.
+  // The sums of N examples, laid out by StepNetworks, before anybody has added them.
   Parts parts(std::int64_t N) const;
-  const PartLayout& layout() const { return layout_; }
 
   // Eq. (18): enqueues the move of the averages behind G1's L_bar, by the sums of a step.
   void move_baseline(const Parts&, std::int64_t N);
@@ -47,11 +46,11 @@ class BatchGradient {
   }
   void enqueue_tile(const Batches&, const Tile&, int lane, float* part);
 
-  const Model& model_;
+  const StepNetworks& networks_;
+  const Model& model_;  // P
   TrainPlan plan_;
   float baseline_decay_;
   StagedData::Randomness randomness_;
-  PartLayout layout_;
   std::vector<std::unique_ptr<Pass>> passes_;  // one per lane
   Buffer parts_, C_hat_, ess_, baseline_;
   Betas betas_;

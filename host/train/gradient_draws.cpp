@@ -59,9 +59,9 @@ DataSet fixed_batch(const Model& model, const TrainOptions& options, const DataS
 }
 
 GradientDraws::GradientDraws(const Model& model, const TrainOptions& options, const DataSet& data)
-    : model_(model),
+    : networks_(model, row_of(options.estimator)),
       batches_(model.backend(), data.train, options.batch, options.seed),
-      gradient_(model, options, plan_draws(model, options, data), data) {
+      gradient_(networks_, options, plan_draws(model, options, data), data) {
   // The other estimators begin at the step that G1 has reached.
   if (!row_of(options.estimator).has_moving_state()) step_ = kBaselineWarmup;
   while (step_ < kBaselineWarmup) draw();
@@ -79,7 +79,7 @@ std::vector<float> GradientDraws::next() {
   draw();
   const std::int64_t N = batches_.examples_of(step_ - 1);
   std::vector<float> gradient = gradient_.download_sum(N);
-  gradient.resize(model_.layout().size);
+  gradient.resize(networks_.P().model.layout().size);
   const float scale = 1 / float(N);
   for (float& value : gradient) value *= scale;
   return gradient;

@@ -21,8 +21,8 @@ DataSet fixed_batch(const Model&, const TrainOptions&, const DataSet&, std::int6
 // two draws stay uncorrelated.
 class GradientDraws {
  public:
-  // Model and data must outlive the draws. options: its epochs and all that makes a step of a
-  // gradient are ignored.
+  // The data must outlive the draws; the weights are shared with the model. options: its epochs and
+  // all that makes a step of a gradient are ignored.
   GradientDraws(const Model&, const TrainOptions& options, const DataSet&);
 
   std::vector<float> next();  // averaged over the batch; laid out by ParamLayout
@@ -30,7 +30,7 @@ class GradientDraws {
  private:
   void draw();
 
-  const Model& model_;
+  StepNetworks networks_;
   Batches batches_;
   BatchGradient gradient_;
   std::int64_t step_ = 0;

@@ -1,52 +1,45 @@
-// From a gradient to a step: momentum SGD.
-//
-// An optimiser owns named arrays, each laid out as the parameters. Their names come from
-// `state_names` before any of them exists; the memory plan, checkpoints, resuming and the report of
-// numbers that are not finite all follow from them.
+// From a gradient to a step. Which arrays an optimiser keeps is in kernels/optimizers.hpp, what it
+// does with them in kernels/update.hpp.
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "host/backend/backend.hpp"
-#include "host/model/model.hpp"
-#include "host/train/batch_gradient.hpp"
+#include "host/train/step_networks.hpp"
 #include "host/train/train_options.hpp"
 
 namespace sfnn {
 
 class Optimizer {
  public:
-  struct Array {
-    std::string_view name;
-    Buffer values;  // as the parameters; zero at first
-  };
+  // The networks must outlive this.
+  Optimizer(StepNetworks&, const TrainOptions&);
 
-  static std::span<const std::string_view> state_names();
-
-  // The model must outlive this.
-  Optimizer(Model&, const TrainOptions&);
-
-  // Enqueues the update by a step's gradient, which is the sum of the parts over N examples. The
-  // learning rate comes from the clock.
+  // Enqueues the update of every network by a step's gradient: the sum of the parts over N
+  // examples. The learning rate comes from the clock.
   void enqueue(const Parts&, std::int64_t N);
 
-  std::span<Array> state() { return state_; }
-  std::size_t bytes() const;
+  // The array of this name that belongs to a network; null: it has none.
+  Buffer* array(std::string_view network, std::string_view name);
 
  private:
-  // A run of parameters that learn at one rate.
+  // A run of a network's parameters that learn at one rate.
   struct Segment {
     std::int64_t begin, end;
     double rate;  // times the learning rate
   };
+  struct Trained {
+    StepNetworks::Network* network;
+    std::vector<Segment> segments;
+    std::vector<Buffer> arrays;  // by the optimiser's row
+  };
 
-  Model& model_;
+  const OptimizerRow& row_;
   float momentum_;
-  std::vector<Segment> segments_;
-  std::vector<Array> state_;
+  std::vector<Trained> trained_;
 };
 
 }  // namespace sfnn

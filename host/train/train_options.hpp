@@ -8,6 +8,7 @@
 #include "host/backend/backend.hpp"
 #include "host/model/network.hpp"
 #include "kernels/estimators.hpp"
+#include "kernels/optimizers.hpp"
 
 namespace sfnn {
 
@@ -21,6 +22,7 @@ struct TrainOptions {
   double learning_rate = 0.1;
   std::optional<double> warmup_epochs = {};  // min(5, epochs / 5) unless set
   double hidden_rate = 1;  // learning rate of the hidden layers, as a multiple of the output's
+  OptimizerKind optimizer = OptimizerKind::sgd;
   double momentum = 0.9;
   double baseline_decay = 0.99;  // decay of G1's averages
   std::optional<double> c = {};  // G5's constant: 1/M unless set

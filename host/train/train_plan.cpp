@@ -10,8 +10,8 @@
 #include "host/base/error.hpp"
 #include "host/train/batch_gradient.hpp"
 #include "host/train/batches.hpp"
-#include "host/train/optimizer.hpp"
 #include "host/train/staged_data.hpp"
+#include "host/train/state_arrays.hpp"
 #include "kernels/philox.hpp"
 
 namespace sfnn {
@@ -62,9 +62,9 @@ TrainPlan plan_training(Backend& backend, const NetworkSpec& spec, const TrainOp
   plan.tiling = tiling_of(backend, plan, spec, data.train, options.tiling);
   plan.lanes = int(std::min<std::int64_t>(backend.lanes(), plan.parts_with_tiles()));
 
-  const std::size_t arrays = 1 + Optimizer::state_names().size();  // the parameters are one
-  plan.workspace_bytes = sizeof(float) * arrays * ParamLayout(spec).size +
-                         BatchGradient::bytes(backend, spec, plan) + Batches::bytes(data.train);
+  plan.workspace_bytes =
+      bytes_of(state_arrays(spec, plan.pass.estimator, row_of(options.optimizer))) +
+      BatchGradient::bytes(backend, spec, plan) + Batches::bytes(data.train);
   return plan;
 }
 

@@ -7,10 +7,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "host/base/error.hpp"
 #include "host/model/network.hpp"
+#include "host/train/state_arrays.hpp"
 
 namespace sfnn {
 
@@ -24,17 +26,18 @@ struct NamedArray {
 // One network as training left it.
 struct NetworkState {
   NetworkSpec spec;
-  std::vector<float> params;          // [ParamLayout(spec).size]
-  std::vector<NamedArray> optimizer;  // each laid out as params: {"velocity"}
-  std::vector<float> baseline;        // [2, n_s] of each layer that trains stochastic units, end to
-                                      // end; empty if the estimator keeps none
+  std::vector<NamedArray> arrays;  // as state_arrays lists them
 
-  // The optimiser's array of this name; throws if there is none.
-  std::vector<float>& array(std::string_view name) {
-    const auto found = std::ranges::find(optimizer, name, &NamedArray::name);
-    if (found == optimizer.end()) throw Error("the optimiser has no array of that name");
+  // The array of this name; throws Error if there is none.
+  const std::vector<float>& array(std::string_view name) const {
+    const auto found = std::ranges::find(arrays, name, &NamedArray::name);
+    if (found == arrays.end()) throw Error("the network has no array of that name");
     return found->values;
   }
+  std::vector<float>& array(std::string_view name) {
+    return const_cast<std::vector<float>&>(std::as_const(*this).array(name));
+  }
+  const std::vector<float>& params() const { return array(kParams); }
   friend bool operator==(const NetworkState&, const NetworkState&) = default;
 };
 

@@ -1,4 +1,5 @@
-// The thin loop: batches of a data set, the gradient of each, the optimiser's step.
+// The thin loop: batches of a data set, the gradient of each, its sum over all ranks, the
+// optimiser's step.
 #pragma once
 
 #include <array>
@@ -10,9 +11,11 @@
 
 #include "host/data/dataset.hpp"
 #include "host/model/model.hpp"
+#include "host/ranks/ranks.hpp"
 #include "host/train/batch_gradient.hpp"
 #include "host/train/batches.hpp"
 #include "host/train/optimizer.hpp"
+#include "host/train/step_networks.hpp"
 #include "host/train/train_options.hpp"
 #include "host/train/train_plan.hpp"
 #include "host/train/train_state.hpp"
@@ -55,16 +58,16 @@ class Trainer {
   // The same of a state that has been downloaded: every array in it is looked at.
   std::optional<std::string> not_finite(const TrainState&);
 
-  const Model& model() const { return model_; }
+  const Model& model() const { return networks_.P().model; }
   // The step, the sums of the epoch, and every array; the rest is the run's to fill in.
   TrainState state();
   void restore(const TrainState&);  // throws DataError if sizes or names differ
-  void set_params(std::span<const float> params) { model_.set_params(params); }
+  void set_params(std::span<const float> params) { networks_.P().model.set_params(params); }
 
   const Tiling& tiling() const { return plan_.tiling; }
   std::int64_t particles() const { return plan_.M; }
   const Pass& pass() const { return gradient_.pass(); }
-  std::size_t workspace_bytes() const;  // as planned
+  std::size_t workspace_bytes();  // as planned
 
  private:
   struct Start {  // members are made in this order
@@ -78,14 +81,21 @@ class Trainer {
   Trainer(Start start, const TrainOptions& options, const DataSet& data)
       : Trainer(start.plan, std::move(start.model), options, data) {}
 
+  Backend& backend() const { return model().backend(); }
   void enqueue_step(std::int64_t N);
   std::array<double, 2> download_sums();
+
+  // The arrays of a network as state_arrays lists them, and the buffer of one.
+  std::vector<ArraySpec> arrays_of(const StepNetworks::Network&) const;
+  Buffer& buffer(StepNetworks::Network&, const ArraySpec&);
   std::string name_not_finite(const TrainState&, bool C_hat_is_finite);
 
-  Model model_;
   TrainPlan plan_;
+  OptimizerKind optimizer_kind_;
+  StepNetworks networks_;
   Batches batches_;
   BatchGradient gradient_;
+  Alone ranks_;
   Optimizer optimizer_;
   Buffer sums_;  // C_hat and effective particles, summed over the epoch's examples
   std::int64_t step_ = 0;

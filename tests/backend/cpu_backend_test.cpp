@@ -494,7 +494,7 @@ TEST_P(CpuBackendTest, UpdateIsThePlainOneAndTheSameForAnyThreadCount) {
       backend.set_clock({.step = 1, .learning_rate = 0.1f});
       Floats state = normals(2 * size + 1, 2);
       backend.update({.params = state.data(),
-                      .velocity = state.data() + size,
+                      .arrays = {state.data() + size},
                       .parts = parts,
                       .size = size,
                       .scale = 0.01f});
@@ -519,7 +519,7 @@ TEST_P(CpuBackendTest, PartsAreAddedByTheTree) {
     Floats params(size), velocity(size);
     cpu_.set_clock({.step = 1, .learning_rate = 1});
     cpu_.update({.params = params.data(),
-                 .velocity = velocity.data(),
+                 .arrays = {velocity.data()},
                  .parts = parts,
                  .size = size,
                  .momentum = 0});

@@ -351,15 +351,16 @@ TEST_P(OpChecks, SumsAndDeterministicUnits) {
 TEST_P(OpChecks, Updates) {
   backend_->set_clock({});
   using U = UpdateArgs;
-  expect_refusals<U>([&](const U& p) { backend_->update(p); },
-                     {floats(H), floats(H), {floats(3 * D + H), 2, H + 1, 8}, H},
-                     {{"negative", [](U& p) { p.size = -1; }},
-                      {"parts.stride", [](U& p) { p.parts.stride = H - 1; }},
-                      {"parts.places", [](U& p) { p.parts.places = 6; }},
-                      {"parts.count", [](U& p) { p.parts.count = 9; }},
-                      {"velocity is null", [](U& p) { p.velocity = nullptr; }},
-                      {"params overlaps velocity", [](U& p) { p.velocity = p.params + 1; }},
-                      {"params overlaps parts", [](U& p) { p.parts.data = p.params; }}});
+  expect_refusals<U>(
+      [&](const U& p) { backend_->update(p); },
+      {OptimizerKind::sgd, floats(H), {floats(H)}, {floats(3 * D + H), 2, H + 1, 8}, H},
+      {{"negative", [](U& p) { p.size = -1; }},
+       {"parts.stride", [](U& p) { p.parts.stride = H - 1; }},
+       {"parts.places", [](U& p) { p.parts.places = 6; }},
+       {"parts.count", [](U& p) { p.parts.count = 9; }},
+       {"velocity is null", [](U& p) { p.arrays[0] = nullptr; }},
+       {"params overlaps velocity", [](U& p) { p.arrays[0] = p.params + 1; }},
+       {"params overlaps parts", [](U& p) { p.parts.data = p.params; }}});
   using B = BaselineUpdateArgs;
   expect_refusals<B>([&](const B& p) { backend_->update_baseline(p); },
                      {floats(H), {floats(3 * D + H), 2, H + 1, 2}, H},

@@ -280,7 +280,7 @@ TEST_P(OpGradients, UpdatesOfSeveralParts) {
                                     reinterpret_cast<std::byte*>(out + size));
                      backend.set_clock({.step = step, .learning_rate = 0.3f});
                      backend.update({.params = out,
-                                     .velocity = out + size,
+                                     .arrays = {out + size},
                                      .parts = {d_parts.floats(), parts, stride, 16},
                                      .size = size,
                                      .scale = 0.125f,

@@ -78,8 +78,8 @@ TEST_F(RowFeedTest, AStreamedRunIsAResidentOneBitForBit) {
       gpusim::clear_calls();
       const TrainState streamed = train();
       EXPECT_GT(gpusim::calls().uploads.size(), 25u);
-      EXPECT_EQ(streamed.P().params, resident.P().params);
-      EXPECT_EQ(streamed.P().optimizer, resident.P().optimizer);
+      EXPECT_EQ(streamed.P().array("params"), resident.P().array("params"));
+      EXPECT_EQ(streamed.P().arrays, resident.P().arrays);
       EXPECT_EQ(streamed.c_hat_sum, resident.c_hat_sum);
     }
     gpusim::set_stream_order(StreamOrder::kAtOnce);
@@ -144,7 +144,7 @@ TEST_F(RowFeedTest, ResumingInTheMiddleOfAnEpochFindsItsRows) {
   Trainer resumed(*backend, spec(), options_, data_);
   resumed.restore(half);
   while (resumed.step() < 14) resumed.train_step();
-  EXPECT_EQ(resumed.state().P().params, whole.P().params);
+  EXPECT_EQ(resumed.state().P().array("params"), whole.P().array("params"));
 }
 
 // The order comes from the reader's stream, and may not be complete yet when the feed gets it.

@@ -17,9 +17,11 @@ TensorFile sound_file() {
   NetworkState& P = checkpoint.state.P();
   P.spec = {
       .D_in = 5, .hidden = checkpoint.config.net.hidden, .D_out = 4, .output = Output::gaussian};
-  P.params = initial_params(P.spec, /*seed=*/1);
-  P.optimizer = {{"velocity", P.params}};
-  P.baseline.resize(2 * (3 + 2));  // two averages of each unit that learns
+  const std::vector<float> params = initial_params(P.spec, /*seed=*/1);
+  P.arrays = {
+      {"params", params},
+      {"velocity", params},
+      {"baseline", std::vector<float>(2 * (3 + 2))}};  // two averages of each unit that learns
   checkpoint.x_mean.resize(5);
   checkpoint.tiling = {.tile = 1, .parts = 1};
   return to_tensor_file(checkpoint);

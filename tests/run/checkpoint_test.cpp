@@ -32,14 +32,15 @@ Checkpoint example() {
   P.spec = {
       .D_in = 5, .hidden = checkpoint.config.net.hidden, .D_out = 4, .output = Output::gaussian};
   const ParamLayout layout(P.spec);
-  P.params = initial_params(P.spec, 1);
-  P.optimizer = {{"velocity", std::vector<float>(layout.size)}};
+  P.arrays = {{"params", initial_params(P.spec, 1)},
+              {"velocity", std::vector<float>(layout.size)},
+              {"baseline", {}}};
   for (const ParamSlot& slot : layout.slots()) {
     for (std::int64_t i = 0; i < slot.size(); ++i)
       P.array("velocity")[slot.offset + i] = 1.0f / float(3 + slot.offset + i);
   }
   for (std::int64_t i = 0; i < PartLayout(P.spec, Estimator::G1).baseline_size; ++i)
-    P.baseline.push_back(0.1f * float(i));
+    P.array("baseline").push_back(0.1f * float(i));
   checkpoint.x_mean = {0.1f, -0.0f, 1e-45f, 3e38f, 1};
   checkpoint.x_bytes = ByteEncoding::bits;
   checkpoint.state.epoch = 3;
@@ -56,9 +57,9 @@ Checkpoint example() {
 // Every array of a checkpoint.
 using Array = std::vector<float>& (*)(Checkpoint&);
 constexpr Array kArrays[] = {
-    [](Checkpoint& c) -> std::vector<float>& { return c.state.P().params; },
+    [](Checkpoint& c) -> std::vector<float>& { return c.state.P().array("params"); },
     [](Checkpoint& c) -> std::vector<float>& { return c.state.P().array("velocity"); },
-    [](Checkpoint& c) -> std::vector<float>& { return c.state.P().baseline; },
+    [](Checkpoint& c) -> std::vector<float>& { return c.state.P().array("baseline"); },
     [](Checkpoint& c) -> std::vector<float>& { return c.x_mean; }};
 
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
@@ -109,7 +110,7 @@ TEST(Checkpoint, RoundTripKeepsEveryBit) {
 TEST(Checkpoint, OptionalPartsMayBeAbsent) {
   Checkpoint checkpoint = example();
   apply_setting(checkpoint.config, "train.estimator=G3");
-  checkpoint.state.P().baseline.clear();
+  checkpoint.state.P().arrays.pop_back();  // the baseline
   checkpoint.x_mean.clear();
   checkpoint.state.best_valid_nll.reset();
   expect_same(from_tensor_file(to_tensor_file(checkpoint), ""), checkpoint);
@@ -119,8 +120,7 @@ TEST(Checkpoint, HoldsNetworksByName) {
   Checkpoint checkpoint = example();
   NetworkState& R = checkpoint.state.networks["R"];
   R.spec = {.D_in = 9, .hidden = {{.n_d = 4}}, .D_out = 3, .output = Output::bernoulli};
-  R.params = initial_params(R.spec, 2);
-  R.optimizer = {{"velocity", initial_params(R.spec, 3)}};
+  R.arrays = {{"params", initial_params(R.spec, 2)}, {"velocity", initial_params(R.spec, 3)}};
   const TensorFile file = to_tensor_file(checkpoint);
   EXPECT_NE(file.find("R:layer1.W_d"), nullptr);
   EXPECT_NE(file.find("R:velocity/V"), nullptr);
@@ -150,8 +150,7 @@ TEST(Checkpoint, InputOfWidthZeroAndNoHiddenLayers) {
     NetworkState& P = checkpoint.state.P();
     P.spec = {
         .D_in = 0, .hidden = checkpoint.config.net.hidden, .D_out = 4, .output = Output::bernoulli};
-    P.params = initial_params(P.spec, 1);
-    P.optimizer = {{"velocity", P.params}};
+    P.arrays = {{"params", initial_params(P.spec, 1)}, {"velocity", initial_params(P.spec, 2)}};
     expect_same(from_tensor_file(to_tensor_file(checkpoint), ""), checkpoint);
   }
 }

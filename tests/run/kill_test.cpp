@@ -120,7 +120,8 @@ TEST_F(Kill, ARestoreThatForgetsAnythingIsCaughtEveryTime) {
       {"momentum", [](Checkpoint& c) { std::ranges::fill(c.state.P().array("velocity"), 0.0f); }},
       {"step", [](Checkpoint& c) { c.state.step = c.state.epoch = 0; }},
       {"step by one", [](Checkpoint& c) { --c.state.step; }},
-      {"G1's averages", [](Checkpoint& c) { std::ranges::fill(c.state.P().baseline, 0.0f); }},
+      {"G1's averages",
+       [](Checkpoint& c) { std::ranges::fill(c.state.P().array("baseline"), 0.0f); }},
       {"best", [](Checkpoint& c) { c.state.best_valid_nll.reset(), c.state.best_epoch = 0; }}};
   for (const std::int64_t after : {0, 1, 4}) {  // between two epochs, and within one
     const std::int64_t step = best_step + after;
@@ -166,7 +167,7 @@ TEST(Restore, AnEpochsOrderThatWasForgottenIsCaught) {
     resumed.train_step();
     backend.forgets = false;
     while (resumed.step() < 10) resumed.train_step();
-    EXPECT_EQ(resumed.state().P().params == whole.state().P().params, !forgets);
+    EXPECT_EQ(resumed.state().P().array("params") == whole.state().P().array("params"), !forgets);
   }
 }
 

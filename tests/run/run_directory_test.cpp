@@ -29,8 +29,7 @@ class RunDirectoryTest : public testing::Test {
     checkpoint.config.net.hidden = {parse_layer("2s")};
     NetworkState& P = checkpoint.state.P();
     P.spec = {.D_in = 1, .hidden = checkpoint.config.net.hidden, .D_out = 1};
-    P.params = initial_params(P.spec, 1);
-    P.optimizer = {{"velocity", P.params}};
+    P.arrays = {{"params", initial_params(P.spec, 1)}, {"velocity", initial_params(P.spec, 2)}};
     checkpoint.tiling = {.tile = 1, .parts = 1};
     checkpoint.state.step = step;
     return checkpoint;

@@ -18,8 +18,8 @@ class RunTest : public testing::Test {
     checkpoint.config.net.hidden = {parse_layer("2s")};
     NetworkState& P = checkpoint.state.P();
     P.spec = {.D_in = 1, .hidden = checkpoint.config.net.hidden, .D_out = 1};
-    P.params.resize(ParamLayout(P.spec).size);
-    P.optimizer = {{"velocity", P.params}};
+    const std::vector<float> zeros(ParamLayout(P.spec).size);
+    P.arrays = {{"params", zeros}, {"velocity", zeros}};
     checkpoint.tiling = {1, 1};
     checkpoint.state.step = 10;
     RunDirectory directory(path_);

@@ -52,14 +52,14 @@ bool has_tie(const Case& c, const ReferenceBatch& batch, const ReferenceResult& 
 }
 
 // L_bar from the averages before the step.
-std::vector<Vector> baseline_of(const Case& c, const std::vector<float>& averages) {
+std::vector<Vector> baseline_of(const Case& c, const NetworkState& before) {
   const PartLayout layout(c.spec, c.options.estimator);
   std::vector<Vector> L_bar(c.spec.depth());
   for (std::int64_t l = 0; l < c.spec.depth(); ++l) {
     const std::int64_t n_s = c.spec.hidden[l].n_s;
     L_bar[l].resize(n_s);
     if (layout.baseline_size == 0 || !c.spec.hidden[l].trains_s()) continue;
-    const float* score2 = averages.data() + layout.baseline_offset[l];
+    const float* score2 = before.array(kBaseline).data() + layout.baseline_offset[l];
     for (std::int64_t i = 0; i < n_s; ++i)
       L_bar[l][i] = baseline_at(double(score2[i]), double(score2[n_s + i]));
   }
@@ -69,14 +69,14 @@ std::vector<Vector> baseline_of(const Case& c, const std::vector<float>& average
 }  // namespace
 
 StepCheck check_step(const Case& c, Trainer& trainer, const TrainState& before) {
-  const Vector params = to_double(before.P().params),
-               velocity = to_double(before.P().optimizer[0].values);
+  const Vector params = to_double(before.P().array("params")),
+               velocity = to_double(before.P().array("velocity"));
   ReferenceBatch batch = batch_of(c, trainer, before.step);
   batch.bits = reference_draws(c.spec, params, batch, c.options.seed, std::uint32_t(before.step));
   const ReferenceResult result = reference_pass(c.spec, params, batch,
                                                 {.id = c.options.estimator,
                                                  .c = c.options.c_or_default(batch.M),
-                                                 .L_bar = baseline_of(c, before.P().baseline)});
+                                                 .L_bar = baseline_of(c, before.P())});
   if (has_tie(c, batch, result, before.step)) return {.tie = true};
 
   double log_w_scale = 1;  // w_bar's relative error is log_w's absolute one
@@ -93,12 +93,12 @@ StepCheck check_step(const Case& c, Trainer& trainer, const TrainState& before) 
           scale * float_tolerance(terms, result.gradient_magnitude[e] * log_w_scale) +
           float_tolerance(1, std::abs(velocity[e]));
       const double p_tolerance = rate * v_tolerance + float_tolerance(1, std::abs(params[e]));
-      const bool close = std::abs(after.P().optimizer[0].values[e] - v) <= v_tolerance &&
-                         std::abs(after.P().params[e] - p) <= p_tolerance;
+      const bool close = std::abs(after.P().array("velocity")[e] - v) <= v_tolerance &&
+                         std::abs(after.P().array("params")[e] - p) <= p_tolerance;
       if (!close) {
         return {.error = fmt::format("{}[{}] is {} with velocity {}, and should be {} with {}",
-                                     slot.name, e - slot.offset, after.P().params[e],
-                                     after.P().optimizer[0].values[e], p, v)};
+                                     slot.name, e - slot.offset, after.P().array("params")[e],
+                                     after.P().array("velocity")[e], p, v)};
       }
     }
   }

@@ -164,8 +164,8 @@ std::vector<std::string> differences(const RunOutcome& a, const RunOutcome& b) {
     if (!same) found.emplace_back(piece);
   };
   compare(same_bits(a.newest.params(), b.newest.params()), "weights");
-  compare(a.newest.state.P().optimizer == b.newest.state.P().optimizer, "momentum");
-  compare(same_bits(a.newest.state.P().baseline, b.newest.state.P().baseline), "G1's averages");
+  for (const NamedArray& array : a.newest.state.P().arrays)
+    compare(same_bits(array.values, b.newest.state.P().array(array.name)), array.name.c_str());
   compare(a.newest.state == b.newest.state, "state");
   compare(a.best.has_value() == b.best.has_value() &&
               (!a.best ||

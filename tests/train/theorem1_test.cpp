@@ -130,10 +130,10 @@ double trained_p(Estimator id, std::int64_t M, std::int64_t steps, double learni
   for (std::int64_t step = 0; step < steps; ++step) {
     trainer.train_step();
     TrainState state = trainer.state();
-    const float b = state.P().params[kBias], velocity = state.P().array("velocity")[kBias];
-    state.P().params.assign(start.begin(), start.end());
+    const float b = state.P().array("params")[kBias], velocity = state.P().array("velocity")[kBias];
+    state.P().array("params").assign(start.begin(), start.end());
     state.P().array("velocity").assign(start.size(), 0.0f);
-    state.P().params[kBias] = b;
+    state.P().array("params")[kBias] = b;
     state.P().array("velocity")[kBias] = velocity;
     trainer.restore(state);
     if (step >= steps - steps / 4) sum_p += sigma(b);

@@ -33,8 +33,8 @@ void momentum_step_of(const UpdateArgs& p, float learning_rate) {
   const VF rate = hn::Set(d, learning_rate);
   for_vectors(p.size, [&](auto lanes, std::int64_t i) HWY_ATTR {
     const VF sum = balanced_sum<kCount>(p.parts, lanes, i);
-    const VF v = hn::MulAdd(momentum, lanes.load(p.velocity + i), hn::Mul(scale, sum));
-    lanes.store(v, p.velocity + i);
+    const VF v = hn::MulAdd(momentum, lanes.load(p.arrays[0] + i), hn::Mul(scale, sum));
+    lanes.store(v, p.arrays[0] + i);
     lanes.store(hn::MulAdd(rate, v, lanes.load(p.params + i)), p.params + i);
   });
 }
@@ -55,7 +55,7 @@ void momentum_step_by_tree(const UpdateArgs& p, float learning_rate) {
         });
     UpdateArgs piece = p;
     piece.params += first;
-    piece.velocity += first;
+    for (int a = 0; a < row_of(p.optimizer).arrays(); ++a) piece.arrays[a] += first;
     piece.parts = {waiting[0], 1, kPiece, 1};
     piece.size = count;
     momentum_step_of<1>(piece, learning_rate);
@@ -89,10 +89,13 @@ HWY_EXPORT(momentum_step);
 void cpu::update(const UpdateArgs& p, float learning_rate, std::int64_t first, std::int64_t count) {
   UpdateArgs range = p;
   range.params += first;
-  range.velocity += first;
+  for (int a = 0; a < row_of(p.optimizer).arrays(); ++a) range.arrays[a] += first;
   range.parts = p.parts.from(first);
   range.size = count;
-  HWY_DYNAMIC_DISPATCH(momentum_step)(range, learning_rate);
+  switch (p.optimizer) {
+    case OptimizerKind::sgd:
+      return HWY_DYNAMIC_DISPATCH(momentum_step)(range, learning_rate);
+  }
 }
 
 }  // namespace sfnn

@@ -10,6 +10,7 @@
 #include "kernels/gather.hpp"
 #include "kernels/hidden_grad.hpp"
 #include "kernels/particle_weights.hpp"
+#include "kernels/update.hpp"
 
 namespace sfnn {
 namespace {
@@ -233,10 +234,7 @@ void PlainBackend::do_accumulate_baseline(const AccumulateBaselineArgs& p) {
 }
 
 void PlainBackend::do_update(const UpdateArgs& p) {
-  for (std::int64_t i = 0; i < p.size; ++i) {
-    p.velocity[i] = p.momentum * p.velocity[i] + p.scale * part_sum(p.parts, i);
-    p.params[i] += clock().learning_rate * p.velocity[i];
-  }
+  for (std::int64_t i = 0; i < p.size; ++i) step_at(p, i, clock().learning_rate);
 }
 
 }  // namespace sfnn
