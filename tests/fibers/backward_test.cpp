@@ -156,14 +156,22 @@ TEST_F(FiberBackward, UpdateOfParametersAndAverages) {
   const Clock clock{.step = 1, .learning_rate = 0.1f};
   plain_->set_clock(clock);
   const auto args = [&](Floats& out) {
-    return UpdateArgs{out.data(), out.data() + size, parts.data(), size, 3, size, 0.01f, 0.9f};
+    return UpdateArgs{.params = out.data(),
+                      .arrays = {out.data() + size},
+                      .parts = {parts.data(), 3, size, 4},
+                      .size = size,
+                      .scale = 0.01f};
   };
   expect_close(run_kernel(kBlocks, kFewThreads, before,
                           [&](Floats& out) { update_kernel(args(out), &clock); }),
                plain(before, [&](auto& cpu, Floats& out) { cpu.update(args(out)); }), 1e-6,
                "parameters and velocity");
   const auto averages = [&](Floats& out) {
-    return BaselineUpdateArgs{out.data(), parts.data(), size, 3, size, 0.01f, 0.9f};
+    return BaselineUpdateArgs{.averages = out.data(),
+                              .parts = {parts.data(), 3, size, 4},
+                              .size = size,
+                              .scale = 0.01f,
+                              .decay = 0.9f};
   };
   expect_close(
       run_kernel(kBlocks, kFewThreads, normals(size, 22),
