@@ -1,4 +1,4 @@
-// The library in one header: train such a network on numbers of one's own, measure it, draw from
+// The library in one header: train such a network on your own numbers, measure it, draw from
 // it, and leave files that the program `sfnn` reads. docs/library.md has a program.
 //
 // What is bad throws (error.hpp). Nothing is printed, and no signal is caught.
