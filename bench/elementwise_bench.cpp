@@ -50,7 +50,7 @@ struct OutputCase {
             .tile = kTile,
             .o = {o.data(), kTile.rows(), D},
             .c = c.data(),
-            .y = {y.data(), kTile.N, output == Output::softmax ? 1 : D}};
+            .y = {y.data(), kTile.N, target_width(output, D)}};
   }
   std::vector<float> o, c, y;
   OutputOperands args;

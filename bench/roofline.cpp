@@ -27,6 +27,12 @@ NetworkSpec spec_of(const Options& options) {
   return spec;
 }
 
+std::vector<std::string> output_names() {
+  std::vector<std::string> names;
+  for (const OutputRow& row : kOutputs) names.emplace_back(row.name);
+  return names;
+}
+
 Estimator estimator_of(const std::string& name) {
   for (const EstimatorRow& estimator : kEstimators)
     if (estimator.name == name) return estimator.id;
@@ -110,7 +116,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 1 << 30))
       ->capture_default_str();
   app.add_option("--output", options.output, "Distribution of y")
-      ->check(CLI::IsMember({"softmax", "bernoulli", "gaussian"}))
+      ->check(CLI::IsMember(output_names()))
       ->capture_default_str();
   app.add_option("--estimator", options.estimator, "G1 to G5")->capture_default_str();
   app.add_option("--batch", options.batch, "Examples per step")

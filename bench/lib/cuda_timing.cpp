@@ -50,7 +50,7 @@ DataSet noise_data(const NetworkSpec& spec, std::int64_t count) {
     }
     return values;
   };
-  const bool classes = spec.output == Output::softmax;
+  const bool classes = row_of(spec.output).class_target;
   DataSet data{.D_in = spec.D_in, .D_out = spec.D_out, .output = spec.output};
   data.train.count = count;
   data.train.x = {noise(count * spec.D_in, 256), spec.D_in, 1 / 255.0f};

@@ -83,7 +83,7 @@ class Cases {
     data();
     products();
     forward();
-    for (Output output : {Output::softmax, Output::bernoulli, Output::gaussian}) outputs(output);
+    for (const OutputRow& row : kOutputs) outputs(row.id);
     weigh();
     path_grads();
     score_grads();
@@ -164,7 +164,7 @@ class Cases {
   void outputs(Output output) {
     const auto [N, M, H, D] = s_;
     Array y = share(N, D);
-    if (output == Output::softmax) {
+    if (row_of(output).class_target) {
       y = {Kind::real, N, 1, generate(N, [width = D](auto& random) { return random() % width; })};
     }
     const auto args = [output, tile = tile_](const Operands& in) {

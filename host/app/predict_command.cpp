@@ -36,7 +36,32 @@ NpyArray array_of(std::vector<std::int64_t> shape, const std::vector<float>& val
   return {std::move(shape), std::vector<T>(values.begin(), values.end())};
 }
 
-// Means as floats, bits as bytes, classes as whole numbers.
+// What E[y] is called.
+const char* means_word(Output output) {
+  switch (output) {
+    case Output::softmax:
+    case Output::bernoulli:
+      return "probabilities";
+    case Output::gaussian:
+      return "means";
+  }
+  return "";
+}
+
+// y as NumPy should have it: classes as whole numbers, bits as bytes.
+NpyArray array_of_samples(const NetworkSpec& spec, std::int64_t count, std::int64_t M,
+                          const std::vector<float>& y) {
+  switch (spec.output) {
+    case Output::softmax:
+      return array_of<std::int32_t>({count, M}, y);
+    case Output::bernoulli:
+      return array_of<std::uint8_t>({count, M, spec.D_out}, y);
+    case Output::gaussian:
+      return array_of<float>({count, M, spec.D_out}, y);
+  }
+  return {};
+}
+
 NpyArray predict(const PredictCommand& command, const Config& config, const Checkpoint& saved) {
   const NetworkSpec spec = test_network_of(config, saved.network());
   Columns x = read_inputs(command.input, spec.D_in, saved.x_bytes);
@@ -54,15 +79,7 @@ NpyArray predict(const PredictCommand& command, const Config& config, const Chec
   std::vector<float> y = sample_outputs(model, inputs, rows, M, config.train.seed);
   if (command.expected) return array_of<float>({inputs.count, M, spec.D_out}, y);
   y = draw_outputs(spec.output, std::move(y), inputs.count, M, config.train.seed);
-  switch (spec.output) {
-    case Output::softmax:
-      return array_of<std::int32_t>({inputs.count, M}, y);
-    case Output::bernoulli:
-      return array_of<std::uint8_t>({inputs.count, M, spec.D_out}, y);
-    case Output::gaussian:
-      break;
-  }
-  return array_of<float>({inputs.count, M, spec.D_out}, y);
+  return array_of_samples(spec, inputs.count, M, y);
 }
 
 // One row per example, or with samples one row per sample, which begins with both numbers.
@@ -92,14 +109,11 @@ int run_predict(const PredictCommand& command) {
   const Config config = changed(saved.config, command.settings);
   const NpyArray array = predict(command, config, saved);
   const bool samples = command.samples > 0;
-  const bool classes = samples && !command.expected && saved.network().output == Output::softmax;
+  const bool classes = samples && !command.expected && row_of(saved.network().output).class_target;
   const bool binary = fs::path(command.out).extension() == ".npy";
   write_output(command.out, binary ? serialize_npy(array) : to_csv(array, samples, classes));
   if (is_stream(command.out)) return kDone;  // it may be stdout
-  const char* what = classes                                      ? "classes"
-                     : samples                                    ? "samples"
-                     : saved.network().output == Output::gaussian ? "means"
-                                                                  : "probabilities";
+  const char* what = classes ? "classes" : samples ? "samples" : means_word(saved.network().output);
   fmt::print("{} ({} {})\n", command.out, fmt::join(array.shape, " x "), what);
   return kDone;
 }

@@ -70,8 +70,8 @@ void NetworkSpec::validate() const {
     throw ConfigError(fmt::format("input width {} is out of range", D_in));
   if (D_out < 1 || D_out > kMaxWidth)
     throw ConfigError(fmt::format("output width {} is out of range", D_out));
-  if (output == Output::softmax && D_out < 2)
-    throw ConfigError("a softmax output needs at least two classes");
+  if (row_of(output).class_target && D_out < 2)
+    throw ConfigError(fmt::format("a {} output needs at least two classes", to_string(output)));
   if (depth() > kSiteMaxHidden)
     throw ConfigError(
         fmt::format("{} hidden layers: at most {} are supported", depth(), int(kSiteMaxHidden)));

@@ -41,6 +41,18 @@ std::vector<std::vector<float>> given_cells(const DataSet& data, const std::vect
   return cells;
 }
 
+// Are pixels probabilities of bits, which can be drawn?
+bool has_bits(Output output) {
+  switch (output) {
+    case Output::bernoulli:
+      return true;
+    case Output::softmax:
+    case Output::gaussian:
+      return false;
+  }
+  return false;
+}
+
 // Small pictures are magnified to about the size of 28-pixel digits.
 int magnification_of(std::int64_t height) {
   return int(std::clamp<std::int64_t>(56 / height, 2, 4));
@@ -68,14 +80,14 @@ GreyImage sample_picture(const Model& model, const DataSet& data, std::uint64_t 
   std::iota(rows.begin(), rows.end(), std::int32_t(options.first));
   std::vector<float> outputs = sample_outputs(model, data.test, rows, options.samples, seed);
   const DrawKey key{seed, kEvaluationStep, kSiteOutputSample};
+  const bool draws_pixels = options.draw_pixels && has_bits(spec.output);
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const std::vector<float> x = row_of(data.test.x, rows[r]), y = row_of(data.test.y, rows[r]);
     std::vector<std::vector<float>> cells = given_cells(data, x, y);
     for (std::int64_t m = 0; m < options.samples; ++m) {
       const auto begin = outputs.begin() + (std::int64_t(r) * options.samples + m) * spec.D_out;
       std::vector<float> sample(begin, begin + spec.D_out);
-      for (std::int64_t i = 0;
-           i < spec.D_out && options.draw_pixels && spec.output == Output::bernoulli; ++i) {
+      for (std::int64_t i = 0; i < spec.D_out && draws_pixels; ++i) {
         sample[i] =
             uniform(key, std::uint32_t(rows[r]), std::uint32_t(m), i) <= sample[i] ? 1.0f : 0.0f;
       }

@@ -112,7 +112,14 @@ std::size_t Pass::lay_out(std::byte* base, std::int64_t max_examples, std::int64
   if (options_.backward) {
     if (options_.estimator.omega != OmegaRule::none)
       omega_ = weights(options_.estimator.omega == OmegaRule::w_bar);
-    output_weight_ = weights(options_.estimator.output_weight == OutputWeight::w_bar);
+    switch (options_.estimator.output_weight) {
+      case OutputWeight::w_bar:
+        output_weight_ = w_bar_;
+        break;
+      case OutputWeight::equal:
+        output_weight_ = carver.matrix(rows, 1).data;
+        break;
+    }
     live_index_ = reinterpret_cast<std::int32_t*>(carver.bytes(sizeof(std::int32_t) * rows));
     g_o_ = carver.matrix(rows, spec_.D_out);
     for (Matrix& g : gradients_) g = carver.matrix(rows, max_width_);

@@ -113,7 +113,7 @@ std::vector<float> draw_outputs(Output output, std::vector<float> means, std::in
         break;
     }
   }
-  return output == Output::softmax ? classes : means;
+  return row_of(output).class_target ? classes : means;
 }
 
 }  // namespace sfnn
