@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <numeric>
@@ -62,11 +63,22 @@ NpyArray array_of_samples(const NetworkSpec& spec, std::int64_t count, std::int6
   return {};
 }
 
+// As in training, unless the command line says what bytes are.
+ByteEncoding encoding_of(const PredictCommand& command, const Config& config,
+                         const Checkpoint& saved) {
+  const bool said = std::ranges::any_of(command.settings, [](const std::string& setting) {
+    return setting.starts_with("data.bytes=");
+  });
+  if (!said || config.data.bytes == BytesAre::automatic) return saved.x_bytes;
+  return config.data.bytes == BytesAre::grey ? ByteEncoding::grey : ByteEncoding::numbers;
+}
+
 NpyArray predict(const PredictCommand& command, const Config& config, const Checkpoint& saved) {
   const NetworkSpec spec = test_network_of(config, saved.network());
-  Columns x = read_inputs(command.input, spec.D_in, saved.x_bytes);
-  const std::int64_t count = x.rows();
-  const Examples inputs = inputs_only(spec, std::move(x), count);
+  ReadInputs read = read_inputs(command.input, spec.D_in, encoding_of(command, config, saved));
+  if (!read.warning.empty()) warn("warning: " + read.warning);
+  const std::int64_t count = read.x.rows();
+  const Examples inputs = inputs_only(spec, std::move(read.x), count);
   const auto backend = make_backend(command.machine.backend);
   const Model model(*backend, spec, saved.params(), saved.x_mean);
   if (command.samples == 0) {
@@ -140,10 +152,10 @@ void add_predict_command(CLI::App& app, int& code) {
   sub->add_flag("--expected", command->expected,
                 "With --samples: E[y|h] of each draw of the hidden units, not y itself");
   sub->footer(
-      "uint8 inputs are read as in training: as grey values, divided by 255, for sets of pictures "
-      "and own files of grey\nbytes; as they are for other own files. Other numbers are used as "
-      "they "
-      "are. The mean subtracted from the inputs in\ntraining is subtracted here, too.\n\n" +
+      "uint8 inputs are read as in training, which `sfnn info RUN` shows: grey values, divided by "
+      "255, bits, or numbers as\nthey are; --set data.bytes=grey or number says otherwise. Other "
+      "types are used as they are. The mean subtracted from\nthe inputs in training is subtracted "
+      "here, too.\n\n" +
       examples("  sfnn predict runs/digits --input digits.npy --out probabilities.csv\n"
                "  sfnn predict runs/halves --input upper.npy --samples 20 --out lower.npy"));
   sub->callback([command, &code] { code = run_predict(*command); });

@@ -157,6 +157,7 @@ void print_plan(const Config& config, const DataSet& data, const NetworkSpec& sp
   print_network(spec);
   fmt::print("data         {}: {} training, {} validation, {} test examples\n", data.name,
              data.train.count, data.valid.count, data.test.count);
+  fmt::print("inputs       {}\n", describe(data.x_bytes));
   fmt::print("training     {}, M = {}, batch {}, {} epochs of {} steps, rate up to {}\n",
              row_of(config.train.estimator).name, plan.M, config.train.batch, config.train.epochs,
              plan.steps_per_epoch, config.train.learning_rate);
@@ -212,6 +213,7 @@ int train(const TrainCommand& command, TrainingRun& run, const DataSet& data,
           const Backend& backend, Progress& progress) {
   progress.say(fmt::format("{} on {}, {}: {}", to_string(run.network()), data.name,
                            backend.describe(), run.directory().path().string()));
+  progress.say(fmt::format("inputs are read as {}", describe(data.x_bytes)));
   if (command.verbose) {
     for (const std::string& line : product_lines(run.trainer(), backend)) progress.say(line);
   }
@@ -241,6 +243,7 @@ int run_train(TrainCommand command) {
   const auto backend = make_backend(command.machine.backend, &device_note);
   if (command.machine.backend.device == "auto") progress.say(device_note);
   const DataSet data = data_of(config, command.machine);
+  for (const std::string& warning : data.warnings) progress.say("warning: " + warning);
   if (command.out.empty()) run = Run(new_directory(command, config));
   run.require_lock();
   for (const std::string& line : damaged) progress.warn(line);

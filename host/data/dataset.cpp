@@ -14,12 +14,6 @@
 
 namespace sfnn {
 
-Task task_of(const DataOptions& options) {
-  if (options.task != Task::automatic || options.set == "files" || options.set == kArrays)
-    return options.task;
-  return options.set.find("faces") != std::string::npos ? Task::faces : Task::halves;
-}
-
 namespace {
 
 void check(const DataOptions& options, Task task) {
@@ -102,6 +96,8 @@ DataSet load_data(const DataOptions& options) {
   const Task task = task_of(options);
   check(options, task);
   DataSet data = load(options, task);
+  if (options.set != "files")
+    data.x_bytes = draws_bits(options) ? ByteEncoding::pixels : ByteEncoding::grey;
   if (options.center) data.x_mean = data.train.x.mean();
   return data;
 }

@@ -9,12 +9,10 @@
 #include <vector>
 
 #include "host/base/names.hpp"
+#include "host/data/bytes.hpp"
 #include "kernels/output.hpp"
 
 namespace sfnn {
-
-constexpr float kGreyScale = 1.0f / 255.0f;
-static_assert(255.0f * kGreyScale == 1.0f, "a white pixel is certain");
 
 // Rows of numbers: bytes (grey: scale 1/255; bits and classes: scale 1) or floats. Row-major.
 struct Columns {
@@ -53,6 +51,9 @@ struct DataSet {
   std::vector<float> x_mean;    // mean of the training inputs, subtracted from x; empty: x as it is
   ImageShape x_image, y_image;
   bool y_below_x = false;  // halves: y continues the picture of x downwards
+  // How bytes were read, and are to be read in other files of inputs and of targets.
+  ByteEncoding x_bytes = ByteEncoding::numbers, y_bytes = ByteEncoding::numbers;
+  std::vector<std::string> warnings;  // one sentence each: what looks like a mistake
 };
 
 // What to predict. Automatic: faces for faces, else halves. Own files allow no other value: for
@@ -80,6 +81,7 @@ struct DataOptions {
   // files: the four below
   std::string set = "glyphs";
   std::string train_x, train_y, test_x, test_y;  // files: paths, relative ones from the root
+  BytesAre bytes = BytesAre::automatic;          // files: x, and y of real targets
   Output output = Output::bernoulli;             // files
   Task task = Task::automatic;                   // denoise is for glyphs, faces for faces
   Binarize binarize = Binarize::once;            // halves of grey images
@@ -92,7 +94,19 @@ struct DataOptions {
   std::string root;  // data directory; empty: the search path (search_path.hpp)
 };
 
-Task task_of(const DataOptions&);  // what automatic stands for
+// What automatic stands for.
+inline Task task_of(const DataOptions& options) {
+  if (options.task != Task::automatic || options.set == "files" || options.set == kArrays)
+    return options.task;
+  return options.set.find("faces") != std::string::npos ? Task::faces : Task::halves;
+}
+
+// Are the inputs bits that were drawn from pictures?
+inline bool draws_bits(const DataOptions& options) {
+  if (options.set == "files" || options.set == kArrays) return false;
+  return options.set == "glyphs" ||
+         (task_of(options) == Task::halves && options.binarize != Binarize::none);
+}
 
 // The folder of the set. Throws DataError if there is none.
 std::filesystem::path data_folder(const DataOptions&);

@@ -90,12 +90,21 @@ std::uint8_t largest_byte(const Table& table) {
   return *std::max_element(bytes.begin(), bytes.end());
 }
 
-ByteEncoding encoding_of(const Table& train) {
-  if (!has_bytes(train)) return ByteEncoding::numbers;
-  return largest_byte(train) > 1 ? ByteEncoding::grey : ByteEncoding::bits;
+ByteEncoding encoding_of(const Table& train, BytesAre said) {
+  return has_bytes(train) ? encoding_of(said, largest_byte(train)) : ByteEncoding::numbers;
 }
 
-float scale_of(ByteEncoding bytes) { return bytes == ByteEncoding::grey ? kGreyScale : 1.0f; }
+// Grey values that never come near white are more likely numbers.
+void warn_of_dark_bytes(const Table& train, BytesAre said, std::vector<std::string>& warnings) {
+  constexpr std::uint8_t kDark = 100;
+  if (said != BytesAre::automatic || !has_bytes(train)) return;
+  const std::uint8_t largest = largest_byte(train);
+  if (largest <= 1 || largest > kDark) return;
+  warnings.push_back(
+      fmt::format("{}: its bytes are divided by 255, but none is above {}: if they are numbers and "
+                  "not grey values, say data.bytes = number, else grey",
+                  train.path, largest));
+}
 
 std::string place(const Table& table, std::size_t index) {
   return fmt::format("example {}, value {}", std::int64_t(index) / table.cols(),
@@ -220,10 +229,15 @@ DataSet load_files(const DataOptions& options) {
   } else {
     data.D_out = train_y.cols();
     data.y_image = picture(train_y);
-    y_scale = scale_of(encoding_of(train_y));
+    const BytesAre said = are_fractions(output) ? BytesAre::automatic : options.bytes;
+    data.y_bytes = encoding_of(train_y, said);
+    y_scale = scale_of(data.y_bytes, 255);
+    if (!are_fractions(output)) warn_of_dark_bytes(train_y, said, data.warnings);
     for (const Table* y : {&train_y, &test_y}) check_targets(*y, y_scale, output, data.D_out);
   }
-  const float x_scale = scale_of(encoding_of(train_x));
+  data.x_bytes = encoding_of(train_x, options.bytes);
+  warn_of_dark_bytes(train_x, options.bytes, data.warnings);
+  const float x_scale = scale_of(data.x_bytes, 255);
   for (const Table* x : {&train_x, &test_x}) check_finite(*x, x_scale);
   data.x_image = picture(train_x);
 
@@ -237,7 +251,7 @@ DataSet load_files(const DataOptions& options) {
   return data;
 }
 
-Columns read_inputs(const fs::path& path, std::int64_t D_in, ByteEncoding bytes) {
+ReadInputs read_inputs(const fs::path& path, std::int64_t D_in, ByteEncoding bytes) {
   const Table table = read_table(path);
   if (table.cols() != D_in)
     table.fail(fmt::format(
@@ -245,11 +259,24 @@ Columns read_inputs(const fs::path& path, std::int64_t D_in, ByteEncoding bytes)
         table.cols(), D_in, D_in));
   if (table.rows() > std::numeric_limits<std::int32_t>::max())
     table.fail("has more than 2^31 - 1 examples");
-  if (bytes == ByteEncoding::bits && has_bytes(table) && largest_byte(table) > 1)
-    table.fail("holds bytes above 1, and the network was trained on bits: store grey as floats");
-  const float scale = has_bytes(table) ? scale_of(bytes) : 1.0f;
+  ReadInputs inputs;
+  float scale = 1;
+  if (has_bytes(table)) {
+    const std::uint8_t largest = largest_byte(table);
+    if (bytes == ByteEncoding::bits && largest > 1)
+      table.fail(
+          "holds bytes above 1, and the network was trained on bits: say --set data.bytes=grey to "
+          "divide them by 255");
+    if (bytes == ByteEncoding::grey && largest == 1)
+      inputs.warning = fmt::format(
+          "{}: no byte is above 1, and the network was trained on grey bytes: they are divided by "
+          "255; if they are bits, say --set data.bytes=number",
+          table.path);
+    scale = scale_of(bytes, largest);
+  }
   check_finite(table, scale);
-  return cut(table, all_rows(table.rows()), scale);
+  inputs.x = cut(table, all_rows(table.rows()), scale);
+  return inputs;
 }
 
 }  // namespace sfnn

@@ -18,6 +18,17 @@ bool is_target(Output output, std::int64_t D_out, float y) {
   return false;
 }
 
+bool are_fractions(Output output) {
+  switch (output) {
+    case Output::bernoulli:
+      return true;
+    case Output::softmax:
+    case Output::gaussian:
+      return false;
+  }
+  return false;
+}
+
 std::string wanted_target(Output output, std::int64_t D_out) {
   switch (output) {
     case Output::softmax:

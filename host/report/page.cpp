@@ -243,8 +243,10 @@ std::string title_of(const Runs& runs) {
 std::string data_of(const Runs& runs) {
   std::set<std::string> names;
   for (const ReportRun& run : runs)
-    names.insert(escape(run.measured ? run.measured->data_name : run.config.data.set));
-  return fmt::format("{}", fmt::join(names, "; "));
+    names.insert(escape(fmt::format("{}; inputs read as {}",
+                                    run.measured ? run.measured->data_name : run.config.data.set,
+                                    describe(run.x_bytes))));
+  return fmt::format("{}", fmt::join(names, " | "));
 }
 
 std::string style() {

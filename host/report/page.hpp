@@ -25,6 +25,7 @@ struct ReportRun {
   std::string name, path;
   NetworkSpec network;
   Config config;
+  ByteEncoding x_bytes = ByteEncoding::numbers;  // how its inputs are read
   TrainState state;
   std::vector<EpochRecord> metrics;
   std::vector<SessionRecord> sessions;

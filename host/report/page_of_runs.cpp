@@ -53,6 +53,7 @@ OpenedRun open_run(const fs::path& path, std::string name, const ReportOptions& 
                 .path = path.string(),
                 .network = checkpoint.network(),
                 .config = checkpoint.config,
+                .x_bytes = checkpoint.x_bytes,
                 .state = checkpoint.state,
                 .metrics = read_epochs(directory.metrics(), options.warning),
                 .sessions = read_sessions(directory.sessions(), options.warning)};

@@ -97,7 +97,8 @@ Checkpoint checkpoint_of(TrainState state, const Trainer& trainer, const Config&
   state.epoch = state.step / trainer.steps_per_epoch();
   return {.state = std::move(state),
           .x_mean = data.x_mean,
-          .x_bytes = input_bytes(config.data.set, data),
+          .x_bytes = data.x_bytes,
+          .y_bytes = data.y_bytes,
           .config = config,
           .tiling = trainer.tiling(),
           .device = trainer.model().backend().name()};

@@ -26,25 +26,14 @@ constexpr std::int64_t kVersion = 2;
 constexpr const char* kAbout = "sfnn.checkpoint";
 constexpr const char* kConfig = "sfnn.config";
 constexpr std::size_t kMaxAboutBytes = 64 * 1024;
-constexpr std::array<std::pair<ByteEncoding, std::string_view>, 3> kBytes{
-    {{ByteEncoding::numbers, "numbers"},
-     {ByteEncoding::bits, "bits"},
-     {ByteEncoding::grey, "grey"}}};
-
-std::string_view name_of(ByteEncoding bytes) {
-  for (const auto& [value, name] : kBytes)
-    if (value == bytes) return name;
-  return "?";
-}
 
 [[noreturn]] void refuse_name(const char* key, const std::string& name) {
   throw DataError(fmt::format("{} '{:.60}' is not known", key, name));
 }
 
-ByteEncoding encoding_of(const std::string& wanted) {
-  for (const auto& [value, name] : kBytes)
-    if (name == wanted) return value;
-  refuse_name("x_bytes", wanted);
+ByteEncoding encoding_of(const char* key, const std::string& name) {
+  if (const auto bytes = from_string<ByteEncoding>(name)) return *bytes;
+  refuse_name(key, name);
 }
 
 Output output_of(const std::string& name) {
@@ -133,7 +122,8 @@ ordered_json about(const Checkpoint& checkpoint) {
   return {{"version", checkpoint.version},
           {"network", to_json(checkpoint.network())},
           {"other_networks", others},
-          {"x_bytes", name_of(checkpoint.x_bytes)},
+          {"x_bytes", to_string(checkpoint.x_bytes)},
+          {"y_bytes", checkpoint.y_bytes ? ordered_json(to_string(*checkpoint.y_bytes)) : nullptr},
           {"state", state},
           {"tiling", {{"tile", checkpoint.tiling.tile}, {"parts", checkpoint.tiling.parts}}},
           {"device", checkpoint.device}};
@@ -197,13 +187,18 @@ void read_metadata(const TensorFile& file, Checkpoint& checkpoint) {
     }
   }
   if (json.contains("x_bytes"))
-    checkpoint.x_bytes = encoding_of(json.at("x_bytes").get<std::string>());
+    checkpoint.x_bytes = encoding_of("x_bytes", json.at("x_bytes").get<std::string>());
+  if (json.contains("y_bytes") && !json.at("y_bytes").is_null())
+    checkpoint.y_bytes = encoding_of("y_bytes", json.at("y_bytes").get<std::string>());
   TrainState::visit(checkpoint.state, FromJson{json.at("state")});
   FromJson{json.at("tiling")}("tile", checkpoint.tiling.tile);
   FromJson{json.at("tiling")}("parts", checkpoint.tiling.parts);
   if (json.contains("device")) checkpoint.device = json.at("device").get<std::string>();
   checkpoint.config = from_toml(file.metadata.at(kConfig), kConfig);
   checkpoint.config.validate();
+  // A checkpoint from before there were pixels calls them grey.
+  if (!json.contains("y_bytes") && draws_bits(checkpoint.config.data))
+    checkpoint.x_bytes = ByteEncoding::pixels;
   if (checkpoint.config.net.hidden != checkpoint.network().hidden)
     throw DataError("its network is not the one of its config");
   if (checkpoint.state.step > std::int64_t(kMaxStep)) throw DataError("its step is out of range");

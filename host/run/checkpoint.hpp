@@ -25,7 +25,8 @@ struct Checkpoint {
   std::int64_t version = 2;                   // of the file, and of what its numbers depend on
   TrainState state;                           // includes the networks
   std::vector<float> x_mean;                  // [D_in], or empty: x is used as it is
-  ByteEncoding x_bytes = ByteEncoding::grey;  // how a file of inputs is read
+  ByteEncoding x_bytes = ByteEncoding::grey;  // how bytes in a file of inputs are read
+  std::optional<ByteEncoding> y_bytes;        // and of targets; none: not known
   Config config;
   Tiling tiling;       // decides the order of sums, so a resumed run keeps it
   std::string device;  // Backend::name() of the one that chose it; empty: not known

@@ -71,6 +71,10 @@ struct Config {
     v("data.train_y", self.data.train_y, "files: targets, one row per input row", any);
     v("data.test_x", self.data.test_x, "files: test inputs", any);
     v("data.test_y", self.data.test_y, "files: test targets", any);
+    v("data.bytes", self.data.bytes,
+      "files: meaning of uint8, grey values (divided by 255) or numbers as they are; auto: grey, "
+      "or bits if none is above 1",
+      any);
     v("data.output", self.data.output, "files: distribution of the targets", any);
     v("data.task", self.data.task, "prediction task; auto: faces for faces, else halves", any);
     v("data.binarize", self.data.binarize,

@@ -83,6 +83,21 @@ TEST_F(PredictCommand, PredictDrawsPixelsAndTakesGreyBytes) {
   EXPECT_TRUE(std::holds_alternative<std::vector<float>>(read_npy(directory_ / "e.npy").values));
 }
 
+// Trained on bits that were drawn from pictures: 0 and 1 are bits in any type.
+TEST_F(PredictCommand, PredictReadsBitsAsBits) {
+  train("halves", "");
+  std::vector<std::uint8_t> bits(2 * 392);
+  for (std::size_t i = 0; i < bits.size(); ++i) bits[i] = i % 5 < 2;
+  write_npy(directory_ / "bytes.npy", {{2, 392}, bits});
+  write_npy(directory_ / "floats.npy", {{2, 392}, std::vector<float>(bits.begin(), bits.end())});
+  const auto means = [&](const std::string& input) {
+    const Result result = run("predict halves --input " + input + " --out out.npy");
+    EXPECT_EQ(result.code, 0) << result.out;
+    return std::get<std::vector<float>>(read_npy(directory_ / "out.npy").values);
+  };
+  EXPECT_EQ(means("bytes.npy"), means("floats.npy"));
+}
+
 // A row means the same whatever the other rows are, and in any kind of file.
 TEST_F(PredictCommand, PredictReadsInputsAsTrainingDid) {
   std::vector<std::uint8_t> grey(40 * 20), bits(40 * 20);
@@ -123,6 +138,13 @@ TEST_F(PredictCommand, PredictReadsInputsAsTrainingDid) {
   const Result refused = run("predict bits --input two.npy");
   EXPECT_EQ(refused.code, 1);
   EXPECT_THAT(refused.out, HasSubstr("two.npy: holds bytes above 1"));
+  EXPECT_EQ(predict("bits", "two.npy --set data.bytes=grey").size(), 4u);
+
+  // Bits for a network that knows grey values: read as those, with a word about it.
+  const Result doubtful = run("predict grey --input one.npy --out out.npy");
+  EXPECT_THAT(doubtful.out, HasSubstr("warning: one.npy: no byte is above 1"));
+  const auto as_ones = predict("grey", "one.npy --set data.bytes=number");
+  EXPECT_NE(as_ones, alone);
 }
 
 TEST_F(PredictCommand, PredictRefusesWhatDoesNotFit) {

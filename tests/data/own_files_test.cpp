@@ -19,7 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
@@ -77,6 +79,42 @@ TEST_F(OwnFiles, BytesAreGreyValuesOrBits) {
   EXPECT_FLOAT_EQ(load().test.x.at(0, 0), 1 / 255.0f);  // the training file decides
   put("train_x", {{6, 2}, std::vector<std::uint8_t>(12, 1)});
   EXPECT_EQ(load().train.x.at(0, 0), 1);
+}
+
+TEST_F(OwnFiles, WhatBytesAreCanBeSaid) {
+  put("train_x", {{6, 2}, std::vector<std::uint8_t>(12, 20)});
+  put("test_x", {{3, 2}, std::vector<std::uint8_t>(6, 10)});
+  EXPECT_EQ(load().x_bytes, ByteEncoding::grey);
+  EXPECT_THAT(load().warnings, ElementsAre(AllOf(HasSubstr("train_x.npy"), HasSubstr("above 20"),
+                                                 HasSubstr("data.bytes = number"))));
+  options.bytes = BytesAre::number;
+  EXPECT_EQ(load().x_bytes, ByteEncoding::numbers);
+  EXPECT_EQ(load().test.x.at(0, 0), 10);
+  EXPECT_THAT(load().warnings, IsEmpty());
+  options.bytes = BytesAre::grey;
+  EXPECT_FLOAT_EQ(load().test.x.at(0, 0), 10 / 255.0f);
+  EXPECT_THAT(load().warnings, IsEmpty()) << "it was said";
+
+  options.bytes = BytesAre::automatic;
+  put("train_x", {{6, 2}, std::vector<std::uint8_t>(12, 255)});
+  EXPECT_THAT(load().warnings, IsEmpty());
+  put("train_x", {{6, 2}, std::vector<std::uint8_t>(12, 1)});
+  EXPECT_EQ(load().x_bytes, ByteEncoding::bits);
+  EXPECT_THAT(load().warnings, IsEmpty());
+}
+
+// Real targets follow data.bytes; probabilities have only one reading.
+TEST_F(OwnFiles, TargetsThatAreBytes) {
+  put("train_y", {{6}, std::vector<std::uint8_t>{0, 1, 2, 3, 4, 20}});
+  put("test_y", {{3}, std::vector<std::uint8_t>{1, 2, 3}});
+  EXPECT_FLOAT_EQ(load().test.y.at(2, 0), 3 / 255.0f);
+  EXPECT_THAT(load().warnings, ElementsAre(HasSubstr("train_y.npy")));
+  options.bytes = BytesAre::number;
+  EXPECT_EQ(load().test.y.at(2, 0), 3);
+  EXPECT_EQ(load().y_bytes, ByteEncoding::numbers);
+  options.output = Output::bernoulli;
+  EXPECT_FLOAT_EQ(load().test.y.at(2, 0), 3 / 255.0f);
+  EXPECT_EQ(load().y_bytes, ByteEncoding::grey);
 }
 
 TEST_F(OwnFiles, PicturesKeepTheirShapeAndIdxIsRead) {
@@ -182,6 +220,8 @@ namespace sfnn {
 namespace {
 
 using OwnFilesProgram = Program;
+using testing::HasSubstr;
+using testing::Not;
 
 TEST_F(OwnFilesProgram, TrainsOnOwnFilesForEachOutput) {
   const auto put = [&](const char* name, const NpyArray& array) {
@@ -208,6 +248,38 @@ TEST_F(OwnFilesProgram, TrainsOnOwnFilesForEachOutput) {
     EXPECT_TRUE(read_metrics(directory_ / output / "metrics.jsonl").back()["test_nll"].is_number());
     EXPECT_EQ(run("eval --data . " + output).code, 0);
   }
+}
+
+// A table of small whole numbers: every place that can says how it is read, and how to change that.
+TEST_F(OwnFilesProgram, SaysHowBytesAreRead) {
+  std::vector<std::uint8_t> x(60 * 3), label(60);
+  for (std::size_t n = 0; n < 60; ++n) {
+    label[n] = std::uint8_t(n % 3);
+    for (std::size_t i = 0; i < 3; ++i) x[3 * n + i] = std::uint8_t((n * (i + 5)) % 21);
+  }
+  write_npy(directory_ / "x.npy", {{60, 3}, x});
+  write_npy(directory_ / "y.npy", {{60}, label});
+  const std::string options =
+      "--data . --set data.set=files --set data.train_x=x.npy --set data.test_x=x.npy --set "
+      "data.train_y=y.npy --set data.test_y=y.npy --set data.output=softmax --set net.hidden=4s "
+      "--set train.epochs=1 ";
+  const Result grey = run("train " + options + "--out grey");
+  ASSERT_EQ(grey.code, 0) << grey.out;
+  EXPECT_THAT(grey.out, HasSubstr("inputs are read as grey bytes, divided by 255"));
+  EXPECT_THAT(grey.out, HasSubstr("warning: "));
+  EXPECT_THAT(grey.out, HasSubstr("none is above 20"));
+  EXPECT_THAT(run("info grey").out, HasSubstr("inputs       grey bytes, divided by 255"));
+  EXPECT_THAT(run("train --dry-run " + options).out,
+              HasSubstr("inputs       grey bytes, divided by 255"));
+  ASSERT_EQ(run("report grey --data . --out page.html").code, 0);
+  EXPECT_THAT(read_file(directory_ / "page.html", 1 << 24),
+              HasSubstr("inputs read as grey bytes, divided by 255"));
+
+  const Result numbers = run("train " + options + "--set data.bytes=number --out numbers");
+  ASSERT_EQ(numbers.code, 0) << numbers.out;
+  EXPECT_THAT(numbers.out, HasSubstr("inputs are read as numbers as they are"));
+  EXPECT_THAT(numbers.out, Not(HasSubstr("none is above")));
+  EXPECT_THAT(run("info numbers").out, HasSubstr("inputs       numbers as they are"));
 }
 
 TEST_F(OwnFilesProgram, DrawsTargetsThatArePicturesWhateverTheInputsAre) {

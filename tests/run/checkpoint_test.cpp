@@ -43,6 +43,7 @@ Checkpoint example() {
     P.array("baseline").push_back(0.1f * float(i));
   checkpoint.x_mean = {0.1f, -0.0f, 1e-45f, 3e38f, 1};
   checkpoint.x_bytes = ByteEncoding::bits;
+  checkpoint.y_bytes = ByteEncoding::grey;
   checkpoint.state.epoch = 3;
   checkpoint.state.step = 1801;
   checkpoint.state.seconds = 0.1 + 0.2;
@@ -71,6 +72,7 @@ void expect_same(const Checkpoint& a, const Checkpoint& b) {
   EXPECT_TRUE(same_bits(a.params(), b.params()));
   EXPECT_TRUE(same_bits(a.x_mean, b.x_mean));
   EXPECT_EQ(a.x_bytes, b.x_bytes);
+  EXPECT_EQ(a.y_bytes, b.y_bytes);
   EXPECT_EQ(a.state, b.state);
   EXPECT_THAT(differences(a.config, b.config), IsEmpty());
   EXPECT_EQ(a.tiling.tile, b.tiling.tile);
