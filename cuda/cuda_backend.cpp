@@ -145,7 +145,7 @@ void CudaBackend::do_download_bits(ConstBits from, std::span<std::uint8_t> to) {
   unit_type() == UnitType::f32 ? as(float{}) : as(Bf16{});
 }
 
-void CudaBackend::do_fill_zero(const FillZeroArgs& p) {
+void CudaBackend::run(const FillZeroArgs& p) {
   if (p.bytes) SFNN_CUDA_CHECK(cudaMemsetAsync(p.data, 0, p.bytes, queue_.stream));
 }
 
@@ -192,9 +192,9 @@ void CudaBackend::profiler(bool on) {
 
 // --- data
 
-void CudaBackend::do_gather(const GatherArgs& p) { SFNN_LAUNCH(launch_gather(p, clock(), queue_)); }
+void CudaBackend::run(const GatherArgs& p) { SFNN_LAUNCH(launch_gather(p, clock(), queue_)); }
 
-void CudaBackend::do_shuffle(const ShuffleArgs& p) {
+void CudaBackend::run(const ShuffleArgs& p) {
   if (p.count == 0) return;
   sfnn::shuffle(p.key, p.count, shuffle_keys_.get<std::uint64_t>(std::size_t(p.count)), p.order,
                 temporaries_, queue_.stream);
@@ -202,12 +202,12 @@ void CudaBackend::do_shuffle(const ShuffleArgs& p) {
 
 // --- products
 
-void CudaBackend::do_multiply(const MultiplyArgs& p) {
+void CudaBackend::run(const MultiplyArgs& p) {
   p.z.is_bits ? blas_.multiply(p.z.bits(), p.W, p.out, p.write)
               : blas_.multiply(p.z.reals(), p.W, p.out, p.write);
 }
 
-void CudaBackend::do_multiply_transposed(const MultiplyTransposedArgs& p) {
+void CudaBackend::run(const MultiplyTransposedArgs& p) {
   blas_.multiply_transposed(p.g, p.W, p.out, p.write);
 }
 
@@ -234,81 +234,77 @@ ConstBits CudaBackend::rows_of(ConstBits z, RowSet rows) {
           rows.count, z.cols};
 }
 
-void CudaBackend::do_accumulate_outer(const AccumulateOuterArgs& p) {
+void CudaBackend::run(const AccumulateOuterArgs& p) {
   p.z.is_bits ? blas_.accumulate_outer(rows_of(p.z.bits(), p.rows), p.g, p.gW)
               : blas_.accumulate_outer(rows_of(p.z.reals(), p.rows), p.g, p.gW);
 }
 
 // --- forward
 
-void CudaBackend::do_sample_hidden(const SampleHiddenArgs& p) {
+void CudaBackend::run(const SampleHiddenArgs& p) {
   SFNN_LAUNCH(launch_sample_hidden(p, unit_type(), clock(), queue_));
 }
 
-void CudaBackend::do_activate(const ActivateArgs& p) { SFNN_LAUNCH(launch_activate(p, queue_)); }
+void CudaBackend::run(const ActivateArgs& p) { SFNN_LAUNCH(launch_activate(p, queue_)); }
 
-void CudaBackend::do_output_log_prob(const OutputLogProbArgs& p) {
+void CudaBackend::run(const OutputLogProbArgs& p) {
   SFNN_LAUNCH(launch_output_log_prob(p, queue_));
 }
 
-void CudaBackend::do_accumulate_mean_output(const AccumulateMeanOutputArgs& p) {
+void CudaBackend::run(const AccumulateMeanOutputArgs& p) {
   SFNN_LAUNCH(launch_accumulate_mean_output(p, queue_));
 }
 
 // --- weigh
 
-void CudaBackend::do_particle_weights(const ParticleWeightsArgs& p) {
+void CudaBackend::run(const ParticleWeightsArgs& p) {
   SFNN_LAUNCH(launch_particle_weights(p, queue_));
 }
 
-RowSet CudaBackend::do_select_rows(const SelectRowsArgs& p) {
+RowSet CudaBackend::run(const SelectRowsArgs& p) {
   const std::int64_t rows = p.tile.rows();
   if (graph_ || rows == 0) return {nullptr, rows};
   return {p.index,
           sfnn::select_rows(p.w_bar, rows, p.threshold, p.index, temporaries_, queue_.stream)};
 }
 
-void CudaBackend::do_accumulate_metrics(const AccumulateMetricsArgs& p) {
+void CudaBackend::run(const AccumulateMetricsArgs& p) {
   SFNN_LAUNCH(launch_accumulate_metrics(p, queue_));
 }
 
 // --- backward
 
-void CudaBackend::do_output_grad(const OutputGradArgs& p) {
-  SFNN_LAUNCH(launch_output_grad(p, queue_));
-}
+void CudaBackend::run(const OutputGradArgs& p) { SFNN_LAUNCH(launch_output_grad(p, queue_)); }
 
-void CudaBackend::do_path_grad(const PathGradArgs& p) { SFNN_LAUNCH(launch_path_grad(p, queue_)); }
+void CudaBackend::run(const PathGradArgs& p) { SFNN_LAUNCH(launch_path_grad(p, queue_)); }
 
-void CudaBackend::do_score_grad(const ScoreGradArgs& p) {
+void CudaBackend::run(const ScoreGradArgs& p) {
   SFNN_LAUNCH(launch_score_grad(p, unit_type(), queue_));
 }
 
-void CudaBackend::do_make_beta(const MakeBetaArgs& p) { SFNN_LAUNCH(launch_make_beta(p, queue_)); }
+void CudaBackend::run(const MakeBetaArgs& p) { SFNN_LAUNCH(launch_make_beta(p, queue_)); }
 
-void CudaBackend::do_deterministic_grad(const DeterministicGradArgs& p) {
+void CudaBackend::run(const DeterministicGradArgs& p) {
   SFNN_LAUNCH(launch_deterministic_grad(p, queue_));
 }
 
-void CudaBackend::do_sum_particles(const SumParticlesArgs& p) {
-  SFNN_LAUNCH(launch_sum_particles(p, queue_));
-}
+void CudaBackend::run(const SumParticlesArgs& p) { SFNN_LAUNCH(launch_sum_particles(p, queue_)); }
 
-void CudaBackend::do_accumulate_column_sums(const AccumulateColumnSumsArgs& p) {
+void CudaBackend::run(const AccumulateColumnSumsArgs& p) {
   float* scratch = column_sums_.get<float>(std::size_t(kMaxColumnSplits * p.g.cols));
   SFNN_LAUNCH(launch_column_sums(p, scratch, queue_));
 }
 
-void CudaBackend::do_accumulate_baseline(const AccumulateBaselineArgs& p) {
+void CudaBackend::run(const AccumulateBaselineArgs& p) {
   float* scratch = column_sums_.get<float>(std::size_t(kMaxColumnSplits * 2 * p.s.cols));
   SFNN_LAUNCH(launch_baseline_sums(p, unit_type(), scratch, queue_));
 }
 
 // --- update
 
-void CudaBackend::do_update(const UpdateArgs& p) { SFNN_LAUNCH(launch_update(p, clock(), queue_)); }
+void CudaBackend::run(const UpdateArgs& p) { SFNN_LAUNCH(launch_update(p, clock(), queue_)); }
 
-void CudaBackend::do_update_baseline(const BaselineUpdateArgs& p) {
+void CudaBackend::run(const BaselineUpdateArgs& p) {
   SFNN_LAUNCH(launch_update_baseline(p, clock(), queue_));
 }
 

@@ -2,9 +2,38 @@
 // to kernels. kName is the op's name in messages and timings.
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/backward_args.hpp"
 #include "kernels/data_args.hpp"
 #include "kernels/forward_args.hpp"
 #include "kernels/product_args.hpp"
 #include "kernels/tile.hpp"
 #include "kernels/update_args.hpp"
+
+namespace sfnn {
+
+// Every op, by its arguments: what is to be made for each of them is made from this list.
+template <class... Args>
+struct OpList {};
+using AllOps =
+    OpList<FillZeroArgs, GatherArgs, ShuffleArgs, MultiplyArgs, MultiplyTransposedArgs,
+           AccumulateOuterArgs, SampleHiddenArgs, ActivateArgs, OutputLogProbArgs,
+           AccumulateMeanOutputArgs, ParticleWeightsArgs, SelectRowsArgs, AccumulateMetricsArgs,
+           OutputGradArgs, PathGradArgs, ScoreGradArgs, MakeBetaArgs, DeterministicGradArgs,
+           SumParticlesArgs, AccumulateColumnSumsArgs, AccumulateBaselineArgs, UpdateArgs,
+           BaselineUpdateArgs>;
+
+// What an op returns: nothing, unless its struct names a Result.
+template <class Args, class = void>
+struct OpResultOf {
+  using type = void;
+};
+template <class Args>
+struct OpResultOf<Args, std::void_t<typename Args::Result>> {
+  using type = typename Args::Result;
+};
+template <class Args>
+using OpResult = typename OpResultOf<Args>::type;
+
+}  // namespace sfnn

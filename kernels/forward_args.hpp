@@ -67,6 +67,7 @@ struct ParticleWeightsArgs {
 // index = the rows with w_bar >= threshold, ascending
 struct SelectRowsArgs {
   static constexpr const char* kName = "select_rows";
+  using Result = RowSet;
   Tile tile;
   const float* w_bar = nullptr;  // [N*M]
   float threshold = 0;

@@ -36,6 +36,214 @@ double output_operations(Output output) {
 
 double index_bytes(RowSet rows) { return rows.all() ? 0 : 4 * double(rows.count); }
 
+std::int64_t kept_rows(double keep, std::int64_t rows) {
+  return std::clamp<std::int64_t>(std::llround(keep * double(rows)), 1, rows);
+}
+
+// Writes down the launches of an op: one `count` for each.
+struct Counter {
+  Math math;
+  double keep;
+  std::vector<Launch>& launches;
+
+  double unit_bytes() const { return math == Math::bf16x3 ? 2 : 4; }
+  void kernel(const char* name, double bytes, double operations) {
+    launches.push_back({.name = name, .bytes = bytes, .operations = operations});
+  }
+
+  void count(const FillZeroArgs& p) { kernel("memset", double(p.bytes), 0); }
+
+  // --- data
+
+  void count(const GatherArgs& p) {
+    const double size = double(p.out.size());
+    const double stored = p.data.type == DataColumns::Type::u8 ? 1 : 4;
+    const double normal = kDraw + 2 * kSpecial;  // Box-Muller
+    kernel("gather",
+           size * stored + floats(size) + (p.order ? 4.0 * double(p.tile.N) : 0) +
+               (p.mean ? floats(double(p.out.cols)) : 0),
+           size * (2 + (p.binarize ? kDraw : 0) + (p.noise > 0 ? normal : 0)));
+  }
+
+  // Once per epoch: keys and positions are made, then sorted by eight bits at a time.
+  void count(const ShuffleArgs& p) {
+    const double count = double(p.count);
+    kernel("shuffle keys", 8.0 * count, kDraw * count);
+    kernel("shuffle positions", 4.0 * count, 0);
+    kernel("shuffle sort", 8 * 2 * 12.0 * count, 0);
+  }
+
+  // --- products
+
+  // bf16x3 splits the real operand once and multiplies by each of its three parts.
+  void product(const Product& p, Write write) {
+    if (p.m * p.n * p.k == 0) return;
+    const bool split = math == Math::bf16x3 && p.bits;
+    const double first = double(p.m * p.k), second = double(p.k * p.n), out = double(p.m * p.n);
+    if (split) kernel("split_bf16", floats(second) + 3 * 2 * second, 6 * second);
+    for (int part = split ? 2 : 0; part >= 0; --part) {
+      const bool adds = write == Write::add || (split && part < 2);
+      const double operand_bytes = p.bits ? unit_bytes() * first : floats(first);
+      launches.push_back(
+          {.name = fmt::format("gemm {}x{}x{}", p.m, p.n, p.k),
+           .bytes = operand_bytes + (split ? 2 : 4) * second + floats(adds ? 2 * out : out),
+           .operations = 2 * out * double(p.k),
+           .unit = split                ? Unit::bf16
+                   : math == Math::tf32 ? Unit::tf32
+                                        : Unit::fp32,
+           .product = p});
+    }
+  }
+
+  void count(const MultiplyArgs& p) {
+    product({MultiplyArgs::kRole, p.z.is_bits, p.out.rows, p.out.cols, p.z.cols}, p.write);
+  }
+
+  void count(const MultiplyTransposedArgs& p) {
+    product({MultiplyTransposedArgs::kRole, false, p.out.rows, p.out.cols, p.g.cols}, p.write);
+  }
+
+  // The rows of a set are copied together before the product.
+  void count(const AccumulateOuterArgs& p) {
+    if (!p.rows.all()) {
+      const double element_bytes = p.z.is_bits ? unit_bytes() : 4;
+      kernel("gather_rows",
+             2 * element_bytes * double(p.rows.count * p.z.cols) + index_bytes(p.rows), 0);
+    }
+    product({AccumulateOuterArgs::kRole, p.z.is_bits, p.gW.rows, p.gW.cols, p.g.rows}, Write::add);
+  }
+
+  // --- forward
+
+  void count(const SampleHiddenArgs& p) {
+    const double units = double(p.tile.rows() * p.s.cols);
+    const double logits = p.a.data ? double(p.a.size() + p.a.cols) : 0;
+    kernel("sample_hidden", floats(logits) + unit_bytes() * units, units * (kDraw + kSigmoid + 2));
+  }
+
+  void count(const ActivateArgs& p) {
+    const double size = double(p.d.size());
+    kernel("activate",
+           floats(2 * size + (p.shared.data ? double(p.shared.size()) : 0) + double(p.d.cols)),
+           size * (kSigmoid + 2));
+  }
+
+  void count(const OutputLogProbArgs& p) {
+    const ConstMatrix o = p.of.o;
+    kernel("output_log_prob", floats(double(o.size() + p.of.y.size() + o.cols + o.rows)),
+           double(o.size()) * output_operations(p.of.output));
+  }
+
+  void count(const AccumulateMeanOutputArgs& p) {
+    const ConstMatrix o = p.of.o;
+    kernel("accumulate_mean_output", floats(double(o.size() + 2 * p.mean.size() + o.cols)),
+           double(o.size()) * output_operations(p.of.output));
+  }
+
+  // --- weigh
+
+  void count(const ParticleWeightsArgs& p) {
+    const double rows = double(p.tile.rows());
+    const bool copies = p.omega_rule != OmegaRule::none && p.omega != p.w_bar;
+    kernel("particle_weights", floats((copies ? 3 : 2) * rows + 2 * double(p.tile.N)),
+           rows * (2 * kSpecial + 6));
+  }
+
+  // thrust::copy_if is two kernels: tile states, then one sweep over the flags.
+  void count(const SelectRowsArgs& p) {
+    const std::int64_t rows = p.tile.rows();
+    if (keep >= 1) return;
+    kernel("select_rows tile states", 0, 0);
+    kernel("select_rows", floats(double(rows + kept_rows(keep, rows))), double(rows));
+  }
+
+  void count(const AccumulateMetricsArgs& p) {
+    kernel("accumulate_metrics", floats(2 * double(p.N)) + 2 * 2 * 8, 2 * double(p.N));
+  }
+
+  // --- backward
+
+  void count(const OutputGradArgs& p) {
+    const double size = double(p.g_o.size());
+    kernel(
+        "output_grad",
+        floats(2 * size + double(p.of.y.size() + p.of.o.cols + p.rows.count)) + index_bytes(p.rows),
+        size * (output_operations(p.of.output) + 2));
+  }
+
+  void count(const PathGradArgs& p) {
+    const double size = double(p.g.size()), bias = double(p.g.cols);
+    switch (p.rule) {
+      case PathRule::one:
+        return;  // g stays as it is
+      case PathRule::sigmoid_slope:
+        kernel("path_grad", floats(3 * size + bias) + index_bytes(p.rows), size * (kSigmoid + 4));
+    }
+  }
+
+  // If the particles share a, every h is read and the sum written.
+  void count(const ScoreGradArgs& p) {
+    const double size = double(p.g.size()), bias = double(p.g.cols);
+    const bool summed = p.a.rows == p.tile.N;
+    const double rows = double(summed ? p.tile.rows() : p.g.rows), read = rows * double(p.g.cols);
+    const double weights = rows + (p.beta ? bias : 0);
+    kernel(summed ? "summed_score_grad" : "score_grad",
+           unit_bytes() * read + floats(2 * size + bias + weights) + index_bytes(p.rows),
+           4 * read + size * (kSigmoid + 3));
+  }
+
+  void count(const MakeBetaArgs& p) {
+    kernel("make_beta", floats(3 * double(p.n_s)), (kSpecial + 1) * double(p.n_s));
+  }
+
+  void count(const DeterministicGradArgs& p) {
+    kernel("deterministic_grad", floats(3 * double(p.g.size())) + index_bytes(p.rows),
+           3 * double(p.g.size()));
+  }
+
+  void count(const SumParticlesArgs& p) {
+    kernel("sum_particles", floats(double(p.g.size() + p.out.size())) + index_bytes(p.rows),
+           double(p.g.size()));
+  }
+
+  // Many rows are summed in splits, and the splits by a launch of their own.
+  void add_splits(std::int64_t rows, std::int64_t cols) {
+    const std::int64_t splits = column_splits(rows);
+    if (splits == 1) return;
+    kernel("column_sums of splits", floats(double((splits + 2) * cols)), double(splits * cols));
+  }
+
+  void count(const AccumulateColumnSumsArgs& p) {
+    const ConstMatrix g = p.g;
+    const double out = double(column_splits(g.rows) == 1 ? 2 : column_splits(g.rows));
+    kernel("column_sums", floats(double(g.size()) + out * double(g.cols)), double(g.size()));
+    add_splits(g.rows, g.cols);
+  }
+
+  void count(const AccumulateBaselineArgs& p) {
+    const std::int64_t rows = p.tile.rows(), cols = p.s.cols;
+    const double units = double(rows * cols);
+    const double out = double(column_splits(rows) == 1 ? 2 : column_splits(rows));
+    kernel("baseline_sums",
+           unit_bytes() * units +
+               floats(double(p.a.size() + cols + p.tile.N) + out * 2 * double(cols)),
+           units * (kSigmoid + 6));
+    add_splits(rows, 2 * cols);
+  }
+
+  // --- update
+
+  void count(const UpdateArgs& p) {
+    kernel("update", floats(double((4 + p.parts.count) * p.size)),
+           double((5 + p.parts.count) * p.size));
+  }
+
+  void count(const BaselineUpdateArgs& p) {
+    kernel("update_baseline", floats(double((2 + p.parts.count) * p.size)),
+           double((4 + p.parts.count) * p.size));
+  }
+};
+
 }  // namespace
 
 // --- memory: addresses that nobody follows, so that no page of them is ever touched
@@ -60,8 +268,6 @@ void CountingBackend::do_download_bits(ConstBits, std::span<std::uint8_t> to) {
   std::fill(to.begin(), to.end(), std::uint8_t{0});
 }
 
-void CountingBackend::do_fill_zero(const FillZeroArgs& p) { kernel("memset", double(p.bytes), 0); }
-
 // --- control
 
 // The CUDA backend's choice on a device whose memory is no limit.
@@ -75,202 +281,19 @@ void CountingBackend::for_each(std::int64_t items, FunctionRef<void(std::int64_t
   for (std::int64_t item = 0; item < items; ++item) fn(item, 0);
 }
 
-void CountingBackend::set_clock(const Clock&) { kernel("set_clock", sizeof(Clock), 0); }
-
-void CountingBackend::kernel(const char* name, double bytes, double operations) {
-  launches_.push_back({.name = name, .bytes = bytes, .operations = operations});
+void CountingBackend::set_clock(const Clock&) {
+  launches_.push_back({.name = "set_clock", .bytes = sizeof(Clock)});
 }
 
-// --- data
-
-void CountingBackend::do_gather(const GatherArgs& p) {
-  const double size = double(p.out.size());
-  const double stored = p.data.type == DataColumns::Type::u8 ? 1 : 4;
-  const double normal = kDraw + 2 * kSpecial;  // Box-Muller
-  kernel("gather",
-         size * stored + floats(size) + (p.order ? 4.0 * double(p.tile.N) : 0) +
-             (p.mean ? floats(double(p.out.cols)) : 0),
-         size * (2 + (p.binarize ? kDraw : 0) + (p.noise > 0 ? normal : 0)));
+void CountingBackend::begin(const OpCall& call) {
+  Counter counter{math_, keep_, launches_};
+  visit(call, AllOps(), [&](const auto& args) { counter.count(args); });
 }
 
-// Once per epoch: keys and positions are made, then sorted by eight bits at a time.
-void CountingBackend::do_shuffle(const ShuffleArgs& p) {
-  const double count = double(p.count);
-  kernel("shuffle keys", 8.0 * count, kDraw * count);
-  kernel("shuffle positions", 4.0 * count, 0);
-  kernel("shuffle sort", 8 * 2 * 12.0 * count, 0);
-}
-
-// --- products
-
-// bf16x3 splits the real operand once and multiplies by each of its three parts.
-void CountingBackend::product(const Product& p, Write write) {
-  if (p.m * p.n * p.k == 0) return;
-  const bool split = math_ == Math::bf16x3 && p.bits;
-  const double first = double(p.m * p.k), second = double(p.k * p.n), out = double(p.m * p.n);
-  if (split) kernel("split_bf16", floats(second) + 3 * 2 * second, 6 * second);
-  for (int part = split ? 2 : 0; part >= 0; --part) {
-    const bool adds = write == Write::add || (split && part < 2);
-    const double operand_bytes = p.bits ? unit_bytes() * first : floats(first);
-    launches_.push_back(
-        {.name = fmt::format("gemm {}x{}x{}", p.m, p.n, p.k),
-         .bytes = operand_bytes + (split ? 2 : 4) * second + floats(adds ? 2 * out : out),
-         .operations = 2 * out * double(p.k),
-         .unit = split                 ? Unit::bf16
-                 : math_ == Math::tf32 ? Unit::tf32
-                                       : Unit::fp32,
-         .product = p});
-  }
-}
-
-void CountingBackend::do_multiply(const MultiplyArgs& p) {
-  product({Product::Kind::multiply, p.z.is_bits, p.out.rows, p.out.cols, p.z.cols}, p.write);
-}
-
-void CountingBackend::do_multiply_transposed(const MultiplyTransposedArgs& p) {
-  product({Product::Kind::multiply_transposed, false, p.out.rows, p.out.cols, p.g.cols}, p.write);
-}
-
-// The rows of a set are copied together before the product.
-void CountingBackend::do_accumulate_outer(const AccumulateOuterArgs& p) {
-  if (!p.rows.all()) {
-    const double element_bytes = p.z.is_bits ? unit_bytes() : 4;
-    kernel("gather_rows", 2 * element_bytes * double(p.rows.count * p.z.cols) + index_bytes(p.rows),
-           0);
-  }
-  product({Product::Kind::outer, p.z.is_bits, p.gW.rows, p.gW.cols, p.g.rows}, Write::add);
-}
-
-// --- forward
-
-void CountingBackend::do_sample_hidden(const SampleHiddenArgs& p) {
-  const double units = double(p.tile.rows() * p.s.cols);
-  const double logits = p.a.data ? double(p.a.size() + p.a.cols) : 0;
-  kernel("sample_hidden", floats(logits) + unit_bytes() * units, units * (kDraw + kSigmoid + 2));
-}
-
-void CountingBackend::do_activate(const ActivateArgs& p) {
-  const double size = double(p.d.size());
-  kernel("activate",
-         floats(2 * size + (p.shared.data ? double(p.shared.size()) : 0) + double(p.d.cols)),
-         size * (kSigmoid + 2));
-}
-
-void CountingBackend::do_output_log_prob(const OutputLogProbArgs& p) {
-  const ConstMatrix o = p.of.o;
-  kernel("output_log_prob", floats(double(o.size() + p.of.y.size() + o.cols + o.rows)),
-         double(o.size()) * output_operations(p.of.output));
-}
-
-void CountingBackend::do_accumulate_mean_output(const AccumulateMeanOutputArgs& p) {
-  const ConstMatrix o = p.of.o;
-  kernel("accumulate_mean_output", floats(double(o.size() + 2 * p.mean.size() + o.cols)),
-         double(o.size()) * output_operations(p.of.output));
-}
-
-// --- weigh
-
-void CountingBackend::do_particle_weights(const ParticleWeightsArgs& p) {
-  const double rows = double(p.tile.rows());
-  const bool copies = p.omega_rule != OmegaRule::none && p.omega != p.w_bar;
-  kernel("particle_weights", floats((copies ? 3 : 2) * rows + 2 * double(p.tile.N)),
-         rows * (2 * kSpecial + 6));
-}
-
-// thrust::copy_if is two kernels: tile states, then one sweep over the flags.
-RowSet CountingBackend::do_select_rows(const SelectRowsArgs& p) {
+RowSet CountingBackend::run(const SelectRowsArgs& p) {
   const std::int64_t rows = p.tile.rows();
   if (keep_ >= 1) return {nullptr, rows};
-  const auto kept = std::clamp<std::int64_t>(std::llround(keep_ * double(rows)), 1, rows);
-  kernel("select_rows tile states", 0, 0);
-  kernel("select_rows", floats(double(rows + kept)), double(rows));
-  return {p.index, kept};
-}
-
-void CountingBackend::do_accumulate_metrics(const AccumulateMetricsArgs& p) {
-  kernel("accumulate_metrics", floats(2 * double(p.N)) + 2 * 2 * 8, 2 * double(p.N));
-}
-
-// --- backward
-
-void CountingBackend::do_output_grad(const OutputGradArgs& p) {
-  const double size = double(p.g_o.size());
-  kernel(
-      "output_grad",
-      floats(2 * size + double(p.of.y.size() + p.of.o.cols + p.rows.count)) + index_bytes(p.rows),
-      size * (output_operations(p.of.output) + 2));
-}
-
-void CountingBackend::do_path_grad(const PathGradArgs& p) {
-  const double size = double(p.g.size()), bias = double(p.g.cols);
-  switch (p.rule) {
-    case PathRule::one:
-      return;  // g stays as it is
-    case PathRule::sigmoid_slope:
-      kernel("path_grad", floats(3 * size + bias) + index_bytes(p.rows), size * (kSigmoid + 4));
-  }
-}
-
-// If the particles share a, every h is read and the sum written.
-void CountingBackend::do_score_grad(const ScoreGradArgs& p) {
-  const double size = double(p.g.size()), bias = double(p.g.cols);
-  const bool summed = p.a.rows == p.tile.N;
-  const double rows = double(summed ? p.tile.rows() : p.g.rows), read = rows * double(p.g.cols);
-  const double weights = rows + (p.beta ? bias : 0);
-  kernel(summed ? "summed_score_grad" : "score_grad",
-         unit_bytes() * read + floats(2 * size + bias + weights) + index_bytes(p.rows),
-         4 * read + size * (kSigmoid + 3));
-}
-
-void CountingBackend::do_make_beta(const MakeBetaArgs& p) {
-  kernel("make_beta", floats(3 * double(p.n_s)), (kSpecial + 1) * double(p.n_s));
-}
-
-void CountingBackend::do_deterministic_grad(const DeterministicGradArgs& p) {
-  kernel("deterministic_grad", floats(3 * double(p.g.size())) + index_bytes(p.rows),
-         3 * double(p.g.size()));
-}
-
-void CountingBackend::do_sum_particles(const SumParticlesArgs& p) {
-  kernel("sum_particles", floats(double(p.g.size() + p.out.size())) + index_bytes(p.rows),
-         double(p.g.size()));
-}
-
-// Many rows are summed in splits, and the splits by a launch of their own.
-void CountingBackend::add_splits(std::int64_t rows, std::int64_t cols) {
-  const std::int64_t splits = column_splits(rows);
-  if (splits == 1) return;
-  kernel("column_sums of splits", floats(double((splits + 2) * cols)), double(splits * cols));
-}
-
-void CountingBackend::do_accumulate_column_sums(const AccumulateColumnSumsArgs& p) {
-  const ConstMatrix g = p.g;
-  const double out = double(column_splits(g.rows) == 1 ? 2 : column_splits(g.rows));
-  kernel("column_sums", floats(double(g.size()) + out * double(g.cols)), double(g.size()));
-  add_splits(g.rows, g.cols);
-}
-
-void CountingBackend::do_accumulate_baseline(const AccumulateBaselineArgs& p) {
-  const std::int64_t rows = p.tile.rows(), cols = p.s.cols;
-  const double units = double(rows * cols);
-  const double out = double(column_splits(rows) == 1 ? 2 : column_splits(rows));
-  kernel(
-      "baseline_sums",
-      unit_bytes() * units + floats(double(p.a.size() + cols + p.tile.N) + out * 2 * double(cols)),
-      units * (kSigmoid + 6));
-  add_splits(rows, 2 * cols);
-}
-
-// --- update
-
-void CountingBackend::do_update(const UpdateArgs& p) {
-  kernel("update", floats(double((4 + p.parts.count) * p.size)),
-         double((5 + p.parts.count) * p.size));
-}
-
-void CountingBackend::do_update_baseline(const BaselineUpdateArgs& p) {
-  kernel("update_baseline", floats(double((2 + p.parts.count) * p.size)),
-         double((4 + p.parts.count) * p.size));
+  return {p.index, kept_rows(keep_, rows)};
 }
 
 }  // namespace sfnn::bench

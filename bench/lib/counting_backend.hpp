@@ -20,7 +20,7 @@ enum class Unit { fp32, tf32, bf16 };  // whose peak rate bounds a launch
 
 // A product as the backend was asked for it: out [m, n], k terms each.
 struct Product {
-  enum class Kind { multiply, multiply_transposed, outer } kind = Kind::multiply;
+  ProductRole role = ProductRole::decides_draws;
   bool bits = false;  // the first operand is 0/1
   std::int64_t m = 0, n = 0, k = 0;
 };
@@ -32,10 +32,26 @@ struct Launch {
   std::optional<Product> product;  // shape of a GEMM
 };
 
-class CountingBackend final : public Backend {
+// Does nothing for every op of a list.
+template <class Base, class List>
+class IdleOps;
+
+template <class Base>
+class IdleOps<Base, OpList<>> : public Base {};
+
+template <class Base, class First, class... Rest>
+class IdleOps<Base, OpList<First, Rest...>> : public IdleOps<Base, OpList<Rest...>> {
+ protected:
+  using IdleOps<Base, OpList<Rest...>>::run;
+  OpResult<First> run(const First&) override { return OpResult<First>(); }
+};
+
+class CountingBackend final : public IdleOps<Backend, AllOps>, private OpObserver {
  public:
   // keep: the share of a tile's particles that compaction leaves; 1: compaction is off.
-  explicit CountingBackend(Math math = Math::fp32, double keep = 1) : math_(math), keep_(keep) {}
+  explicit CountingBackend(Math math = Math::fp32, double keep = 1) : math_(math), keep_(keep) {
+    set_observer(this);
+  }
 
   const std::vector<Launch>& launches() const { return launches_; }
   void clear() { launches_.clear(); }
@@ -60,35 +76,13 @@ class CountingBackend final : public Backend {
  protected:
   void do_upload_bits(std::span<const std::uint8_t>, Bits) override {}
   void do_download_bits(ConstBits from, std::span<std::uint8_t> to) override;  // zeros
-  void do_fill_zero(const FillZeroArgs&) override;
-  void do_gather(const GatherArgs&) override;
-  void do_shuffle(const ShuffleArgs&) override;
-  void do_multiply(const MultiplyArgs&) override;
-  void do_multiply_transposed(const MultiplyTransposedArgs&) override;
-  void do_accumulate_outer(const AccumulateOuterArgs&) override;
-  void do_sample_hidden(const SampleHiddenArgs&) override;
-  void do_activate(const ActivateArgs&) override;
-  void do_output_log_prob(const OutputLogProbArgs&) override;
-  void do_accumulate_mean_output(const AccumulateMeanOutputArgs&) override;
-  void do_particle_weights(const ParticleWeightsArgs&) override;
-  RowSet do_select_rows(const SelectRowsArgs&) override;
-  void do_accumulate_metrics(const AccumulateMetricsArgs&) override;
-  void do_output_grad(const OutputGradArgs&) override;
-  void do_path_grad(const PathGradArgs&) override;
-  void do_score_grad(const ScoreGradArgs&) override;
-  void do_make_beta(const MakeBetaArgs&) override;
-  void do_deterministic_grad(const DeterministicGradArgs&) override;
-  void do_sum_particles(const SumParticlesArgs&) override;
-  void do_accumulate_column_sums(const AccumulateColumnSumsArgs&) override;
-  void do_accumulate_baseline(const AccumulateBaselineArgs&) override;
-  void do_update(const UpdateArgs&) override;
-  void do_update_baseline(const BaselineUpdateArgs&) override;
+  using IdleOps::run;
+  RowSet run(const SelectRowsArgs&) override;  // the first rows, as many as `keep` says
 
  private:
   double unit_bytes() const { return math_ == Math::bf16x3 ? 2 : 4; }
-  void kernel(const char* name, double bytes, double operations);
-  void product(const Product&, Write);
-  void add_splits(std::int64_t rows, std::int64_t cols);
+  void begin(const OpCall&) override;  // an op has been called: writes down its launches
+  void end() override {}
 
   Math math_;
   double keep_;

@@ -65,8 +65,8 @@ DataSet noise_data(const NetworkSpec& spec, std::int64_t count) {
 // The arrays of a product: its two operands and its result. Random as a step's are: a device that
 // multiplies ones draws less power, and clocks higher.
 OpCase case_of(const Product& p) {
-  const bool outer = p.kind == Product::Kind::outer;
-  const bool transposed = p.kind == Product::Kind::multiply_transposed;
+  const bool outer = p.role == ProductRole::weight_gradient;
+  const bool transposed = p.role == ProductRole::carries_back;
   const auto first = p.bits ? random_bits : random_reals;
   return {.name = "product",
           .arrays = {outer ? first(p.k, p.m) : first(p.m, p.k),
@@ -74,12 +74,12 @@ OpCase case_of(const Product& p) {
                      {Array::Kind::real, p.m, p.n, {}}},
           .run = [p](Backend& backend, const Operands& in) {
             const ConstOperand z = p.bits ? ConstOperand(in.bits(0)) : in.matrix(0);
-            switch (p.kind) {
-              case Product::Kind::multiply:
+            switch (p.role) {
+              case ProductRole::decides_draws:
                 return backend.multiply({z, in.matrix(1), in.matrix(2)});
-              case Product::Kind::multiply_transposed:
+              case ProductRole::carries_back:
                 return backend.multiply_transposed({in.matrix(0), in.matrix(1), in.matrix(2)});
-              case Product::Kind::outer:
+              case ProductRole::weight_gradient:
                 return backend.accumulate_outer({z, {nullptr, p.k}, in.matrix(1), in.matrix(2)});
             }
           }};

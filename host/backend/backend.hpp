@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "host/backend/checks.hpp"
+#include "host/backend/device_ops.hpp"
 #include "host/backend/op_observer.hpp"
 #include "host/base/function_ref.hpp"
 #include "kernels/args.hpp"
@@ -113,7 +114,7 @@ class StepRunner {
   }
 };
 
-class Backend {
+class Backend : protected DeviceOps<AllOps> {
  public:
   virtual ~Backend() = default;
   virtual std::string name() const = 0;      // "cpu"
@@ -155,9 +156,7 @@ class Backend {
     check_bits_copy("download_bits", from, to.size());
     do_download_bits(from, to);
   }
-  void fill_zero(std::byte* data, std::size_t bytes) {
-    call(&Backend::do_fill_zero, FillZeroArgs{data, bytes});
-  }
+  void fill_zero(std::byte* data, std::size_t bytes) { call(FillZeroArgs{data, bytes}); }
   virtual void synchronize() = 0;
   // May the host read this memory where it lies, and are ops done when they return?
   virtual bool is_host_memory() const { return false; }
@@ -177,50 +176,38 @@ class Backend {
   virtual void profiler(bool on) { static_cast<void>(on); }
 
   // --- data
-  void gather(const GatherArgs& p) { call(&Backend::do_gather, p); }
-  void shuffle(const ShuffleArgs& p) { call(&Backend::do_shuffle, p); }
+  void gather(const GatherArgs& p) { call(p); }
+  void shuffle(const ShuffleArgs& p) { call(p); }
 
   // --- products
-  void multiply(const MultiplyArgs& p) { call(&Backend::do_multiply, p); }
-  void multiply_transposed(const MultiplyTransposedArgs& p) {
-    call(&Backend::do_multiply_transposed, p);
-  }
-  void accumulate_outer(const AccumulateOuterArgs& p) { call(&Backend::do_accumulate_outer, p); }
+  void multiply(const MultiplyArgs& p) { call(p); }
+  void multiply_transposed(const MultiplyTransposedArgs& p) { call(p); }
+  void accumulate_outer(const AccumulateOuterArgs& p) { call(p); }
 
   // --- forward
-  void sample_hidden(const SampleHiddenArgs& p) { call(&Backend::do_sample_hidden, p); }
-  void activate(const ActivateArgs& p) { call(&Backend::do_activate, p); }
-  void output_log_prob(const OutputLogProbArgs& p) { call(&Backend::do_output_log_prob, p); }
-  void accumulate_mean_output(const AccumulateMeanOutputArgs& p) {
-    call(&Backend::do_accumulate_mean_output, p);
-  }
+  void sample_hidden(const SampleHiddenArgs& p) { call(p); }
+  void activate(const ActivateArgs& p) { call(p); }
+  void output_log_prob(const OutputLogProbArgs& p) { call(p); }
+  void accumulate_mean_output(const AccumulateMeanOutputArgs& p) { call(p); }
 
   // --- weigh
-  void particle_weights(const ParticleWeightsArgs& p) { call(&Backend::do_particle_weights, p); }
-  RowSet select_rows(const SelectRowsArgs& p) { return call(&Backend::do_select_rows, p); }
-  void accumulate_metrics(const AccumulateMetricsArgs& p) {
-    call(&Backend::do_accumulate_metrics, p);
-  }
+  void particle_weights(const ParticleWeightsArgs& p) { call(p); }
+  RowSet select_rows(const SelectRowsArgs& p) { return call(p); }
+  void accumulate_metrics(const AccumulateMetricsArgs& p) { call(p); }
 
   // --- backward
-  void output_grad(const OutputGradArgs& p) { call(&Backend::do_output_grad, p); }
-  void path_grad(const PathGradArgs& p) { call(&Backend::do_path_grad, p); }
-  void score_grad(const ScoreGradArgs& p) { call(&Backend::do_score_grad, p); }
-  void make_beta(const MakeBetaArgs& p) { call(&Backend::do_make_beta, p); }
-  void deterministic_grad(const DeterministicGradArgs& p) {
-    call(&Backend::do_deterministic_grad, p);
-  }
-  void sum_particles(const SumParticlesArgs& p) { call(&Backend::do_sum_particles, p); }
-  void accumulate_column_sums(const AccumulateColumnSumsArgs& p) {
-    call(&Backend::do_accumulate_column_sums, p);
-  }
-  void accumulate_baseline(const AccumulateBaselineArgs& p) {
-    call(&Backend::do_accumulate_baseline, p);
-  }
+  void output_grad(const OutputGradArgs& p) { call(p); }
+  void path_grad(const PathGradArgs& p) { call(p); }
+  void score_grad(const ScoreGradArgs& p) { call(p); }
+  void make_beta(const MakeBetaArgs& p) { call(p); }
+  void deterministic_grad(const DeterministicGradArgs& p) { call(p); }
+  void sum_particles(const SumParticlesArgs& p) { call(p); }
+  void accumulate_column_sums(const AccumulateColumnSumsArgs& p) { call(p); }
+  void accumulate_baseline(const AccumulateBaselineArgs& p) { call(p); }
 
   // --- update
-  void update(const UpdateArgs& p) { call(&Backend::do_update, p); }
-  void update_baseline(const BaselineUpdateArgs& p) { call(&Backend::do_update_baseline, p); }
+  void update(const UpdateArgs& p) { call(p); }
+  void update_baseline(const BaselineUpdateArgs& p) { call(p); }
 
   // May the `device_count` of a RowSet be set? The others refuse it.
   virtual bool takes_device_counts() const { return false; }
@@ -229,40 +216,17 @@ class Backend {
   void set_observer(OpObserver* observer) { observer_ = observer; }
 
  protected:
+  // Beside `run` of each op.
   virtual void do_upload_bits(std::span<const std::uint8_t> from, Bits to) = 0;
   virtual void do_download_bits(ConstBits from, std::span<std::uint8_t> to) = 0;
 
-  virtual void do_fill_zero(const FillZeroArgs&) = 0;
-  virtual void do_gather(const GatherArgs&) = 0;
-  virtual void do_shuffle(const ShuffleArgs&) = 0;
-  virtual void do_multiply(const MultiplyArgs&) = 0;
-  virtual void do_multiply_transposed(const MultiplyTransposedArgs&) = 0;
-  virtual void do_accumulate_outer(const AccumulateOuterArgs&) = 0;
-  virtual void do_sample_hidden(const SampleHiddenArgs&) = 0;
-  virtual void do_activate(const ActivateArgs&) = 0;
-  virtual void do_output_log_prob(const OutputLogProbArgs&) = 0;
-  virtual void do_accumulate_mean_output(const AccumulateMeanOutputArgs&) = 0;
-  virtual void do_particle_weights(const ParticleWeightsArgs&) = 0;
-  virtual RowSet do_select_rows(const SelectRowsArgs&) = 0;
-  virtual void do_accumulate_metrics(const AccumulateMetricsArgs&) = 0;
-  virtual void do_output_grad(const OutputGradArgs&) = 0;
-  virtual void do_path_grad(const PathGradArgs&) = 0;
-  virtual void do_score_grad(const ScoreGradArgs&) = 0;
-  virtual void do_make_beta(const MakeBetaArgs&) = 0;
-  virtual void do_deterministic_grad(const DeterministicGradArgs&) = 0;
-  virtual void do_sum_particles(const SumParticlesArgs&) = 0;
-  virtual void do_accumulate_column_sums(const AccumulateColumnSumsArgs&) = 0;
-  virtual void do_accumulate_baseline(const AccumulateBaselineArgs&) = 0;
-  virtual void do_update(const UpdateArgs&) = 0;
-  virtual void do_update_baseline(const BaselineUpdateArgs&) = 0;
-
  private:
-  template <class Result, class Args>
-  Result call(Result (Backend::*op)(const Args&), const Args& p) {
+  template <class Args>
+  OpResult<Args> call(const Args& p) {
     check(*this, p);
-    if (!observer_) return (this->*op)(p);
+    if (!observer_) return run(p);
     const Watch watch(*observer_, {Args::kName, &p});
-    return (this->*op)(p);
+    return run(p);
   }
 
   struct Watch {

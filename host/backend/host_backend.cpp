@@ -63,13 +63,13 @@ const std::byte* HostBackend::stage(std::span<const std::byte> from, Buffer&) {
 
 std::size_t HostBackend::free_memory() const { return free_host_memory(); }
 
-void HostBackend::do_fill_zero(const FillZeroArgs& p) {
+void HostBackend::run(const FillZeroArgs& p) {
   share_range(std::int64_t(p.bytes), 1, kZeroRange, [&](std::int64_t first, std::int64_t count) {
     std::memset(p.data + first, 0, std::size_t(count));
   });
 }
 
-void HostBackend::do_shuffle(const ShuffleArgs& p) {
+void HostBackend::run(const ShuffleArgs& p) {
   std::vector<std::pair<std::uint64_t, std::int32_t>> keyed(p.count);
   for (std::int64_t i = 0; i < p.count; ++i)
     keyed[i] = {shuffle_key(p.key, std::uint32_t(i)), std::int32_t(i)};
@@ -77,7 +77,7 @@ void HostBackend::do_shuffle(const ShuffleArgs& p) {
   for (std::int64_t i = 0; i < p.count; ++i) p.order[i] = keyed[i].second;
 }
 
-RowSet HostBackend::do_select_rows(const SelectRowsArgs& p) {
+RowSet HostBackend::run(const SelectRowsArgs& p) {
   std::int64_t count = 0;
   for (std::int64_t r = 0; r < p.tile.rows(); ++r) {
     p.index[count] = std::int32_t(r);
@@ -86,19 +86,19 @@ RowSet HostBackend::do_select_rows(const SelectRowsArgs& p) {
   return {p.index, count};
 }
 
-void HostBackend::do_accumulate_metrics(const AccumulateMetricsArgs& p) {
+void HostBackend::run(const AccumulateMetricsArgs& p) {
   for (std::int64_t n = 0; n < p.N; ++n) {
     p.sums[0] += p.C_hat[n];
     p.sums[1] += p.ess[n];
   }
 }
 
-void HostBackend::do_make_beta(const MakeBetaArgs& p) {
+void HostBackend::run(const MakeBetaArgs& p) {
   for (std::int64_t i = 0; i < p.n_s; ++i)
     p.beta[i] = baseline_at(p.averages[i], p.averages[p.n_s + i]);
 }
 
-void HostBackend::do_update_baseline(const BaselineUpdateArgs& p) {
+void HostBackend::run(const BaselineUpdateArgs& p) {
   for (std::int64_t i = 0; i < p.size; ++i) {
     const float value = p.scale * part_sum(p.parts, i);
     p.averages[i] = moved_average(clock().step == 0, p.averages[i], value, p.decay);

@@ -31,12 +31,12 @@ class HostBackend : public Backend {
 
  protected:
   // Small work in a fixed order: the same on every CPU path.
-  void do_fill_zero(const FillZeroArgs&) override;
-  void do_shuffle(const ShuffleArgs&) override;
-  RowSet do_select_rows(const SelectRowsArgs&) override;
-  void do_accumulate_metrics(const AccumulateMetricsArgs&) override;
-  void do_make_beta(const MakeBetaArgs&) override;
-  void do_update_baseline(const BaselineUpdateArgs&) override;
+  void run(const FillZeroArgs&) override;
+  void run(const ShuffleArgs&) override;
+  RowSet run(const SelectRowsArgs&) override;
+  void run(const AccumulateMetricsArgs&) override;
+  void run(const MakeBetaArgs&) override;
+  void run(const BaselineUpdateArgs&) override;
 
   DrawKey key(const Draw& draw) const { return {draw.seed, clock_.step, draw.site}; }
   const Clock& clock() const { return clock_; }

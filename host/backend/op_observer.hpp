@@ -3,6 +3,8 @@
 
 #include <string_view>
 
+#include "kernels/args.hpp"
+
 namespace sfnn {
 
 // An op under way: its name, and its arguments for whoever knows their type.
@@ -15,6 +17,15 @@ struct OpCall {
     return name == Args::kName ? static_cast<const Args*>(args) : nullptr;
   }
 };
+
+// Calls fn with the arguments of the op, by their own type; every op of the list must suit it.
+template <class... Args, class Fn>
+void visit(const OpCall& call, OpList<Args...>, const Fn& fn) {
+  const auto visit_one = [&](const auto* args) {
+    if (args) fn(*args);
+  };
+  (visit_one(call.as<Args>()), ...);
+}
 
 // Ops of different lanes may be under way at once, each told from its own thread.
 class OpObserver {

@@ -147,8 +147,8 @@ TEST_F(Kill, ARestoreThatForgetsAnythingIsCaughtEveryTime) {
 TEST(Restore, AnEpochsOrderThatWasForgottenIsCaught) {
   struct Forgetful : PlainBackend {
     using PlainBackend::PlainBackend;
-    void do_shuffle(const ShuffleArgs& p) override {
-      if (!forgets) PlainBackend::do_shuffle(p);
+    void run(const ShuffleArgs& p) override {
+      if (!forgets) PlainBackend::run(p);
     }
     bool forgets = false;
   };

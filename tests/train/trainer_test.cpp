@@ -448,9 +448,9 @@ TEST(Health, WarnsOfWhatIsNoLongerRandom) {
 TEST(Trainer, AWorkersExceptionReachesTheCallerWithItsMessage) {
   struct Breaks : PlainBackend {
     using PlainBackend::PlainBackend;
-    void do_gather(const GatherArgs& args) override {
+    void run(const GatherArgs& args) override {
       if (clock().step == 2 && args.tile.first == 9) throw DataError("example 9 has gone");
-      PlainBackend::do_gather(args);
+      PlainBackend::run(args);
     }
   };
   Breaks backend(8);

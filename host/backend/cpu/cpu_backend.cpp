@@ -108,11 +108,11 @@ Tiling CpuBackend::choose_tiling(const StepShape& shape) const {
   return {.tile = (batch + tiles - 1) / tiles, .parts = kParts};
 }
 
-void CpuBackend::do_gather(const GatherArgs& p) {
+void CpuBackend::run(const GatherArgs& p) {
   cpu::gather(p, key(p.binarize_draw), key(p.noise_draw), clock().first + p.tile.first);
 }
 
-void CpuBackend::do_multiply(const MultiplyArgs& p) {
+void CpuBackend::run(const MultiplyArgs& p) {
   if (!p.z.is_bits) {
     blas::multiply(p.z.reals(), p.W, p.out, p.write);
   } else if (lookup_pays(p.z.rows)) {
@@ -122,11 +122,11 @@ void CpuBackend::do_multiply(const MultiplyArgs& p) {
   }
 }
 
-void CpuBackend::do_multiply_transposed(const MultiplyTransposedArgs& p) {
+void CpuBackend::run(const MultiplyTransposedArgs& p) {
   blas::multiply_transposed(p.g, p.W, p.out, p.write);
 }
 
-void CpuBackend::do_accumulate_outer(const AccumulateOuterArgs& p) {
+void CpuBackend::run(const AccumulateOuterArgs& p) {
   if (!p.z.is_bits) {
     blas::accumulate_outer(p.rows.all() ? p.z.reals() : gathered(p.z.reals(), p.rows), p.g, p.gW);
   } else if (lookup_pays(p.z.cols)) {
@@ -136,39 +136,31 @@ void CpuBackend::do_accumulate_outer(const AccumulateOuterArgs& p) {
   }
 }
 
-void CpuBackend::do_sample_hidden(const SampleHiddenArgs& p) { cpu::sample_hidden(p, key(p.draw)); }
+void CpuBackend::run(const SampleHiddenArgs& p) { cpu::sample_hidden(p, key(p.draw)); }
 
-void CpuBackend::do_activate(const ActivateArgs& p) { cpu::activate(p); }
+void CpuBackend::run(const ActivateArgs& p) { cpu::activate(p); }
 
-void CpuBackend::do_output_log_prob(const OutputLogProbArgs& p) { cpu::output_log_prob(p); }
+void CpuBackend::run(const OutputLogProbArgs& p) { cpu::output_log_prob(p); }
 
-void CpuBackend::do_accumulate_mean_output(const AccumulateMeanOutputArgs& p) {
-  cpu::accumulate_mean_output(p);
-}
+void CpuBackend::run(const AccumulateMeanOutputArgs& p) { cpu::accumulate_mean_output(p); }
 
-void CpuBackend::do_particle_weights(const ParticleWeightsArgs& p) { cpu::particle_weights(p); }
+void CpuBackend::run(const ParticleWeightsArgs& p) { cpu::particle_weights(p); }
 
-void CpuBackend::do_output_grad(const OutputGradArgs& p) { cpu::output_grad(p); }
+void CpuBackend::run(const OutputGradArgs& p) { cpu::output_grad(p); }
 
-void CpuBackend::do_path_grad(const PathGradArgs& p) { cpu::path_grad(p); }
+void CpuBackend::run(const PathGradArgs& p) { cpu::path_grad(p); }
 
-void CpuBackend::do_score_grad(const ScoreGradArgs& p) { cpu::score_grad(p); }
+void CpuBackend::run(const ScoreGradArgs& p) { cpu::score_grad(p); }
 
-void CpuBackend::do_deterministic_grad(const DeterministicGradArgs& p) {
-  cpu::deterministic_grad(p);
-}
+void CpuBackend::run(const DeterministicGradArgs& p) { cpu::deterministic_grad(p); }
 
-void CpuBackend::do_sum_particles(const SumParticlesArgs& p) { cpu::sum_particles(p); }
+void CpuBackend::run(const SumParticlesArgs& p) { cpu::sum_particles(p); }
 
-void CpuBackend::do_accumulate_column_sums(const AccumulateColumnSumsArgs& p) {
-  cpu::accumulate_column_sums(p);
-}
+void CpuBackend::run(const AccumulateColumnSumsArgs& p) { cpu::accumulate_column_sums(p); }
 
-void CpuBackend::do_accumulate_baseline(const AccumulateBaselineArgs& p) {
-  cpu::accumulate_baseline(p);
-}
+void CpuBackend::run(const AccumulateBaselineArgs& p) { cpu::accumulate_baseline(p); }
 
-void CpuBackend::do_update(const UpdateArgs& p) {
+void CpuBackend::run(const UpdateArgs& p) {
   constexpr std::int64_t kRange = 8192;  // whole vectors of every instruction set
   for_each((p.size + kRange - 1) / kRange, [&](std::int64_t item, int) {
     const std::int64_t first = item * kRange;

@@ -62,7 +62,7 @@ Tiling PlainBackend::choose_tiling(const StepShape& shape) const {
   return {.tile = std::max<std::int64_t>(1, (shape.batch + 7) / 8), .parts = 8};
 }
 
-void PlainBackend::do_gather(const GatherArgs& p) {
+void PlainBackend::run(const GatherArgs& p) {
   const DrawKey binarize = key(p.binarize_draw), noise = key(p.noise_draw);
   for (std::int64_t n = 0; n < p.tile.N; ++n) {
     const std::int64_t position = clock().first + p.tile.first + n;
@@ -72,15 +72,15 @@ void PlainBackend::do_gather(const GatherArgs& p) {
   }
 }
 
-void PlainBackend::do_multiply(const MultiplyArgs& p) {
+void PlainBackend::run(const MultiplyArgs& p) {
   blas::multiply(as_matrix(p.z), p.W, p.out, p.write);
 }
 
-void PlainBackend::do_multiply_transposed(const MultiplyTransposedArgs& p) {
+void PlainBackend::run(const MultiplyTransposedArgs& p) {
   blas::multiply_transposed(p.g, p.W, p.out, p.write);
 }
 
-void PlainBackend::do_accumulate_outer(const AccumulateOuterArgs& p) {
+void PlainBackend::run(const AccumulateOuterArgs& p) {
   const ConstMatrix z = as_matrix(p.z);
   if (p.rows.all()) return blas::accumulate_outer(z, p.g, p.gW);
   for (std::int64_t i = 0; i < p.rows.count; ++i) {  // row by row: a product of one row each
@@ -88,7 +88,7 @@ void PlainBackend::do_accumulate_outer(const AccumulateOuterArgs& p) {
   }
 }
 
-void PlainBackend::do_sample_hidden(const SampleHiddenArgs& p) {
+void PlainBackend::run(const SampleHiddenArgs& p) {
   const Matrix h = as_matrix(p.s);
   for (std::int64_t r = 0; r < p.tile.rows(); ++r) {
     const auto example = std::uint32_t(p.draw.example(p.tile.first + r / p.tile.M));
@@ -100,7 +100,7 @@ void PlainBackend::do_sample_hidden(const SampleHiddenArgs& p) {
   }
 }
 
-void PlainBackend::do_activate(const ActivateArgs& p) {
+void PlainBackend::run(const ActivateArgs& p) {
   for (std::int64_t r = 0; r < p.d.rows; ++r) {
     for (std::int64_t i = 0; i < p.d.cols; ++i) {
       float& value = p.d.row(r)[i];
@@ -109,7 +109,7 @@ void PlainBackend::do_activate(const ActivateArgs& p) {
   }
 }
 
-void PlainBackend::do_output_log_prob(const OutputLogProbArgs& args) {
+void PlainBackend::run(const OutputLogProbArgs& args) {
   const OutputOperands& p = args.of;
   for (std::int64_t r = 0; r < p.o.rows; ++r) {
     const float* o = p.o.row(r);
@@ -122,7 +122,7 @@ void PlainBackend::do_output_log_prob(const OutputLogProbArgs& args) {
   }
 }
 
-void PlainBackend::do_accumulate_mean_output(const AccumulateMeanOutputArgs& args) {
+void PlainBackend::run(const AccumulateMeanOutputArgs& args) {
   const OutputOperands& p = args.of;
   for (std::int64_t r = 0; r < p.o.rows; ++r) {
     const float* o = p.o.row(r);
@@ -133,7 +133,7 @@ void PlainBackend::do_accumulate_mean_output(const AccumulateMeanOutputArgs& arg
   }
 }
 
-void PlainBackend::do_particle_weights(const ParticleWeightsArgs& p) {
+void PlainBackend::run(const ParticleWeightsArgs& p) {
   const std::int64_t M = p.tile.M;
   for (std::int64_t n = 0; n < p.tile.N; ++n) {
     const float* row = p.log_w + n * M;
@@ -153,7 +153,7 @@ void PlainBackend::do_particle_weights(const ParticleWeightsArgs& p) {
   }
 }
 
-void PlainBackend::do_output_grad(const OutputGradArgs& args) {
+void PlainBackend::run(const OutputGradArgs& args) {
   const OutputOperands& p = args.of;
   for (std::int64_t i = 0; i < args.rows.count; ++i) {
     const std::int64_t r = args.rows.source(i);
@@ -167,7 +167,7 @@ void PlainBackend::do_output_grad(const OutputGradArgs& args) {
   }
 }
 
-void PlainBackend::do_path_grad(const PathGradArgs& p) {
+void PlainBackend::run(const PathGradArgs& p) {
   for (std::int64_t k = 0; k < p.g.rows; ++k) {
     const float* a = p.by_example() ? p.a.row(k) : row_of(p.a, p.tile, p.rows.source(k));
     for (std::int64_t i = 0; i < p.g.cols; ++i)
@@ -175,7 +175,7 @@ void PlainBackend::do_path_grad(const PathGradArgs& p) {
   }
 }
 
-void PlainBackend::do_score_grad(const ScoreGradArgs& p) {
+void PlainBackend::run(const ScoreGradArgs& p) {
   const std::int64_t M = p.tile.M;
   const bool summed = p.a.rows == p.tile.N;
   const auto beta = [&](std::int64_t i) { return p.beta ? p.beta[i] : 0.0f; };
@@ -201,14 +201,14 @@ void PlainBackend::do_score_grad(const ScoreGradArgs& p) {
   }
 }
 
-void PlainBackend::do_deterministic_grad(const DeterministicGradArgs& p) {
+void PlainBackend::run(const DeterministicGradArgs& p) {
   for (std::int64_t k = 0; k < p.g.rows; ++k) {
     const float* value = p.d.row(p.rows.source(k));
     for (std::int64_t i = 0; i < p.g.cols; ++i) p.g.row(k)[i] *= value[i] * (1 - value[i]);
   }
 }
 
-void PlainBackend::do_sum_particles(const SumParticlesArgs& p) {
+void PlainBackend::run(const SumParticlesArgs& p) {
   std::fill_n(p.out.data, p.out.size(), 0.0f);
   for (std::int64_t k = 0; k < p.rows.count; ++k) {
     float* sum = p.out.row(p.rows.source(k) / p.tile.M);
@@ -216,13 +216,13 @@ void PlainBackend::do_sum_particles(const SumParticlesArgs& p) {
   }
 }
 
-void PlainBackend::do_accumulate_column_sums(const AccumulateColumnSumsArgs& p) {
+void PlainBackend::run(const AccumulateColumnSumsArgs& p) {
   for (std::int64_t k = 0; k < p.g.rows; ++k) {
     for (std::int64_t i = 0; i < p.g.cols; ++i) p.gb[i] += p.g.row(k)[i];
   }
 }
 
-void PlainBackend::do_accumulate_baseline(const AccumulateBaselineArgs& p) {
+void PlainBackend::run(const AccumulateBaselineArgs& p) {
   const ConstMatrix h = as_matrix(p.s);
   for (std::int64_t r = 0; r < p.tile.rows(); ++r) {
     for (std::int64_t i = 0; i < h.cols; ++i) {
@@ -233,7 +233,7 @@ void PlainBackend::do_accumulate_baseline(const AccumulateBaselineArgs& p) {
   }
 }
 
-void PlainBackend::do_update(const UpdateArgs& p) {
+void PlainBackend::run(const UpdateArgs& p) {
   for (std::int64_t i = 0; i < p.size; ++i) step_at(p, i, clock().learning_rate);
 }
 

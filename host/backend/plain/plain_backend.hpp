@@ -17,25 +17,26 @@ class PlainBackend : public HostBackend {
   Tiling choose_tiling(const StepShape&) const override;
 
  protected:
+  using HostBackend::run;
   void do_upload_bits(std::span<const std::uint8_t> from, Bits to) override;
   void do_download_bits(ConstBits from, std::span<std::uint8_t> to) override;
-  void do_gather(const GatherArgs&) override;
-  void do_multiply(const MultiplyArgs&) override;
-  void do_multiply_transposed(const MultiplyTransposedArgs&) override;
-  void do_accumulate_outer(const AccumulateOuterArgs&) override;
-  void do_sample_hidden(const SampleHiddenArgs&) override;
-  void do_activate(const ActivateArgs&) override;
-  void do_output_log_prob(const OutputLogProbArgs&) override;
-  void do_accumulate_mean_output(const AccumulateMeanOutputArgs&) override;
-  void do_particle_weights(const ParticleWeightsArgs&) override;
-  void do_output_grad(const OutputGradArgs&) override;
-  void do_path_grad(const PathGradArgs&) override;
-  void do_score_grad(const ScoreGradArgs&) override;
-  void do_deterministic_grad(const DeterministicGradArgs&) override;
-  void do_sum_particles(const SumParticlesArgs&) override;
-  void do_accumulate_column_sums(const AccumulateColumnSumsArgs&) override;
-  void do_accumulate_baseline(const AccumulateBaselineArgs&) override;
-  void do_update(const UpdateArgs&) override;
+  void run(const GatherArgs&) override;
+  void run(const MultiplyArgs&) override;
+  void run(const MultiplyTransposedArgs&) override;
+  void run(const AccumulateOuterArgs&) override;
+  void run(const SampleHiddenArgs&) override;
+  void run(const ActivateArgs&) override;
+  void run(const OutputLogProbArgs&) override;
+  void run(const AccumulateMeanOutputArgs&) override;
+  void run(const ParticleWeightsArgs&) override;
+  void run(const OutputGradArgs&) override;
+  void run(const PathGradArgs&) override;
+  void run(const ScoreGradArgs&) override;
+  void run(const DeterministicGradArgs&) override;
+  void run(const SumParticlesArgs&) override;
+  void run(const AccumulateColumnSumsArgs&) override;
+  void run(const AccumulateBaselineArgs&) override;
+  void run(const UpdateArgs&) override;
 };
 
 }  // namespace sfnn
