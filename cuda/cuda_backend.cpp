@@ -276,7 +276,9 @@ void CudaBackend::run(const AccumulateMetricsArgs& p) {
 
 void CudaBackend::run(const OutputGradArgs& p) { SFNN_LAUNCH(launch_output_grad(p, queue_)); }
 
-void CudaBackend::run(const PathGradArgs& p) { SFNN_LAUNCH(launch_path_grad(p, queue_)); }
+void CudaBackend::run(const PathGradArgs& p) {
+  SFNN_LAUNCH(launch_path_grad(p, unit_type(), clock(), queue_));
+}
 
 void CudaBackend::run(const ScoreGradArgs& p) {
   SFNN_LAUNCH(launch_score_grad(p, unit_type(), queue_));

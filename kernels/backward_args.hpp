@@ -19,7 +19,7 @@ struct OutputGradArgs {
   Matrix g_o;  // [rows.count, D_out]
 };
 
-// g *= e(p), in place: G(h) of path units becomes g_a. a is without its bias: p = sigma(a + b).
+// g *= e, in place: G(h) of path units becomes g_a. a is without its bias.
 struct PathGradArgs {
   static constexpr const char* kName = "path_grad";
   PathRule rule = PathRule::one;
@@ -28,9 +28,15 @@ struct PathGradArgs {
   const float* b = nullptr;  // [n_s]
   RowSet rows;               // which particles g holds; all N: one row per example
   Matrix g;                  // [rows.count, n_s]
+  // Of rules that read the draw: what was drawn, with what, and the temperature.
+  ConstBits s = {};  // [N*M, n_s]
+  Draw draw = {};
+  float T = 1;
 
   // g is summed over particles, which share a.
-  SFNN_HD bool by_example() const { return rows.all() && rows.count == tile.N; }
+  SFNN_HD bool by_example() const {
+    return !reads_draw(rule) && rows.all() && rows.count == tile.N;
+  }
 };
 
 // g = (omega - beta) (h - p) of score units, p = sigma(a + b)

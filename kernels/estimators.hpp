@@ -2,8 +2,8 @@
 // Backends and passes work by a row's rules and know no estimator.
 //
 // A score unit's gradient is g_a = (omega - beta) (h - p), one omega per particle, one beta per
-// unit; a path unit's is g_a = e(p) G(h), with G(h) from the layer above. Eq. (17) (19) (22) (30)
-// (32).
+// unit; a path unit's is g_a = e G(h), with G(h) from the layer above and e a function of the
+// unit's input, its draw and the uniform that decided it. Eq. (17) (19) (22) (30) (32).
 #pragma once
 
 #include <array>
@@ -12,9 +12,11 @@
 #include <optional>
 #include <string_view>
 
+#include "kernels/hd.hpp"
+
 namespace sfnn {
 
-enum class Estimator : std::int32_t { G1, G2, G3, G4, G5 };
+enum class Estimator : std::int32_t { G1, G2, G3, G4, G5, darn, st_gumbel };
 enum class EstimatorKind { path, score };
 
 // omega [N*M], computed with all log-weights of an example at hand.
@@ -37,11 +39,37 @@ enum class OutputWeight {
   equal,  // 1/M
 };
 
+constexpr bool follows_w_bar(OutputWeight weight) {
+  switch (weight) {
+    case OutputWeight::w_bar:
+      return true;
+    case OutputWeight::equal:
+      return false;
+  }
+  return false;
+}
+
 // e, what multiplies G(h) of a path unit.
 enum class PathRule : std::int32_t {
   one,            // Eq. (19)
   sigmoid_slope,  // Eq. (22): sigma'(a) = p (1 - p)
+  half_score,     // |h - p| / 2
+  gumbel_slope,   // dz/da of the relaxed draw z = sigma((a - logit u) / T)
 };
+
+// Does e need the particle's own draw, h or u? It is then applied before particles are summed, even
+// if they share a.
+SFNN_HD constexpr bool reads_draw(PathRule rule) {
+  switch (rule) {
+    case PathRule::one:
+    case PathRule::sigmoid_slope:
+      return false;
+    case PathRule::half_score:
+    case PathRule::gumbel_slope:
+      return true;
+  }
+  return false;
+}
 
 struct EstimatorRow {
   Estimator id;
@@ -50,8 +78,6 @@ struct EstimatorRow {
   OmegaRule omega = OmegaRule::none;
   BetaRule beta = BetaRule::none;
   PathRule path = PathRule::one;
-  // e differs between particles even if they share a: it is applied before they are summed.
-  bool weight_per_particle = false;
   OutputWeight output_weight = OutputWeight::w_bar;
   // Proportional to w_bar: a particle of no responsibility may be dropped in all layers.
   bool follows_w_bar = false;
@@ -60,24 +86,28 @@ struct EstimatorRow {
 
   // Keeps averages from step to step.
   constexpr bool has_moving_state() const { return beta == BetaRule::moving_baseline; }
+  constexpr bool weight_per_particle() const { return reads_draw(path); }
 };
 
 // G1: score times (C_hat - L_bar), unbiased, high variance. G2, G3: back-propagation with dh/da = 1
 // or sigma'(a), biased. G4: score times w_bar, unbiased for the fixed-Q bound. G5: score times
 // (w_bar - c), G4's mean with less variance.
-inline constexpr std::array<EstimatorRow, 5> kEstimators{{
+// darn: DARN-1/2, for bits the same as ReinMax: exact if log P(y|h) is quadratic in the layer, else
+// biased. st-gumbel: straight-through Gumbel-softmax, biased.
+inline constexpr std::array<EstimatorRow, 7> kEstimators{{
     {Estimator::G1, "G1", EstimatorKind::score, OmegaRule::C_hat, BetaRule::moving_baseline},
     {Estimator::G2, "G2", EstimatorKind::path, OmegaRule::none, BetaRule::none, PathRule::one,
-     /*weight_per_particle=*/false, OutputWeight::w_bar, /*follows_w_bar=*/true},
+     OutputWeight::w_bar, /*follows_w_bar=*/true},
     {Estimator::G3, "G3", EstimatorKind::path, OmegaRule::none, BetaRule::none,
-     PathRule::sigmoid_slope, /*weight_per_particle=*/false, OutputWeight::w_bar,
-     /*follows_w_bar=*/true},
+     PathRule::sigmoid_slope, OutputWeight::w_bar, /*follows_w_bar=*/true},
     {Estimator::G4, "G4", EstimatorKind::score, OmegaRule::w_bar, BetaRule::none, PathRule::one,
-     /*weight_per_particle=*/false, OutputWeight::w_bar, /*follows_w_bar=*/true,
-     /*least_particles=*/2},
+     OutputWeight::w_bar, /*follows_w_bar=*/true, /*least_particles=*/2},
     {Estimator::G5, "G5", EstimatorKind::score, OmegaRule::w_bar, BetaRule::constant, PathRule::one,
-     /*weight_per_particle=*/false, OutputWeight::w_bar, /*follows_w_bar=*/false,
-     /*least_particles=*/2},
+     OutputWeight::w_bar, /*follows_w_bar=*/false, /*least_particles=*/2},
+    {Estimator::darn, "darn", EstimatorKind::path, OmegaRule::none, BetaRule::none,
+     PathRule::half_score, OutputWeight::w_bar, /*follows_w_bar=*/true},
+    {Estimator::st_gumbel, "st-gumbel", EstimatorKind::path, OmegaRule::none, BetaRule::none,
+     PathRule::gumbel_slope, OutputWeight::w_bar, /*follows_w_bar=*/true},
 }};
 
 constexpr const EstimatorRow& row_of(Estimator e) { return kEstimators[std::size_t(e)]; }

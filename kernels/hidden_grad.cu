@@ -14,16 +14,32 @@ void launch_score_grad(const ScoreGradArgs& p, const Queue& q) {
   }
 }
 
+template <PathRule kRule>
+cudaError_t launch_path_rule(const PathGradArgs& p, UnitType type, const Clock* clock,
+                             const Queue& q) {
+  const int grid = grid_of_warps(p.g.rows, q);
+  if (!reads_draw(kRule) || type == UnitType::f32) {
+    path_grad_kernel<kRule, float><<<grid, kThreads, 0, q.stream>>>(p, clock);
+  } else {
+    path_grad_kernel<kRule, Bf16><<<grid, kThreads, 0, q.stream>>>(p, clock);
+  }
+  return cudaGetLastError();
+}
+
 }  // namespace
 
-cudaError_t launch_path_grad(const PathGradArgs& p, const Queue& q) {
+cudaError_t launch_path_grad(const PathGradArgs& p, UnitType type, const Clock* clock,
+                             const Queue& q) {
   if (p.g.size() == 0) return cudaSuccess;
   switch (p.rule) {
     case PathRule::one:
       return cudaSuccess;  // g_a = G(h), unchanged
     case PathRule::sigmoid_slope:
-      path_grad_kernel<<<grid_of_warps(p.g.rows, q), kThreads, 0, q.stream>>>(p);
-      return cudaGetLastError();
+      return launch_path_rule<PathRule::sigmoid_slope>(p, type, clock, q);
+    case PathRule::half_score:
+      return launch_path_rule<PathRule::half_score>(p, type, clock, q);
+    case PathRule::gumbel_slope:
+      return launch_path_rule<PathRule::gumbel_slope>(p, type, clock, q);
   }
   return cudaErrorInvalidValue;
 }

@@ -7,18 +7,32 @@
 #include "kernels/baseline.hpp"
 #include "kernels/bf16.hpp"
 #include "kernels/hidden_grad.hpp"
+#include "kernels/philox.hpp"
 #include "kernels/warp.cuh"
 
 namespace sfnn {
 
-// In place: g *= e(sigma(a + b)). One warp per row of g.
-__global__ void __launch_bounds__(kThreads, kMinBlocks) path_grad_kernel(const PathGradArgs p) {
+// In place: g *= e. One warp per row of g. The rule is known to the compiler, so that G3 pays for
+// no draw.
+template <PathRule kRule, class Unit>
+__global__ void __launch_bounds__(kThreads, kMinBlocks)
+    path_grad_kernel(const PathGradArgs p, const Clock* __restrict__ clock) {
+  const Unit* h = reinterpret_cast<const Unit*>(p.s.data);
   const bool by_example = p.by_example();
   for (std::int64_t k = first_row(); k < p.g.rows; k += row_stride()) {
-    const float* a = p.a.row(by_example ? k : p.tile.row_in(p.a.rows, p.rows.source(k)));
+    const std::int64_t r = p.rows.source(k);
+    const float* a = p.a.row(by_example ? k : p.tile.row_in(p.a.rows, r));
     float* g = p.g.row(k);
-    for (std::int64_t i = lane_of_thread(); i < p.g.cols; i += kWarp)
-      g[i] *= path_weight(p.rule, sigmoid(a[i] + p.b[i]));
+    for (std::int64_t i = lane_of_thread(); i < p.g.cols; i += kWarp) {
+      PathUnit<float> unit{a[i] + p.b[i]};
+      if constexpr (reads_draw(kRule)) {
+        const DrawingRow row = drawing_row(p.tile, p.draw, r);
+        const DrawKey key{p.draw.seed, clock->step, p.draw.site};
+        unit.h = load_unit(h[r * p.g.cols + i]);
+        unit.u = uniform(key, row.example, row.particle, i);
+      }
+      g[i] *= path_weight(kRule, unit, p.T);
+    }
   }
 }
 

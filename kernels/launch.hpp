@@ -40,7 +40,8 @@ struct Queue {
 
 // --- backward
 [[nodiscard]] cudaError_t launch_output_grad(const OutputGradArgs&, const Queue&);
-[[nodiscard]] cudaError_t launch_path_grad(const PathGradArgs&, const Queue&);
+[[nodiscard]] cudaError_t launch_path_grad(const PathGradArgs&, UnitType, const Clock*,
+                                           const Queue&);
 [[nodiscard]] cudaError_t launch_score_grad(const ScoreGradArgs&, UnitType, const Queue&);
 [[nodiscard]] cudaError_t launch_make_beta(const MakeBetaArgs&, const Queue&);
 [[nodiscard]] cudaError_t launch_deterministic_grad(const DeterministicGradArgs&, const Queue&);

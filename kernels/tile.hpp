@@ -33,6 +33,15 @@ struct Draw {
   SFNN_HD std::int64_t example(std::int64_t row) const { return same_for_every_row ? 0 : row; }
 };
 
+// Who draws in particle row r of a tile: see kernels/philox.hpp.
+struct DrawingRow {
+  std::uint32_t example = 0, particle = 0;
+};
+SFNN_HD DrawingRow drawing_row(const Tile& tile, const Draw& draw, std::int64_t r) {
+  return {std::uint32_t(draw.example(tile.first + r / tile.M)),
+          std::uint32_t(tile.first_particle + r % tile.M)};
+}
+
 // What changes from step to step. A backend that replays a captured step keeps it in device memory.
 struct Clock {
   std::uint32_t step = 0;

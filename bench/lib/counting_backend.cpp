@@ -172,12 +172,18 @@ struct Counter {
   }
 
   void count(const PathGradArgs& p) {
-    const double size = double(p.g.size()), bias = double(p.g.cols);
+    const double size = double(p.g.size());
+    const double bytes = floats(2 * size + double(p.a.size() + p.g.cols)) + index_bytes(p.rows);
     switch (p.rule) {
       case PathRule::one:
         return;  // g stays as it is
       case PathRule::sigmoid_slope:
-        kernel("path_grad", floats(3 * size + bias) + index_bytes(p.rows), size * (kSigmoid + 4));
+        return kernel("path_grad", bytes, size * (kSigmoid + 4));
+      case PathRule::half_score:
+        return kernel("path_grad", bytes + unit_bytes() * size, size * (kSigmoid + 5));
+      case PathRule::gumbel_slope:  // a draw, two logarithms
+        return kernel("path_grad", bytes + unit_bytes() * size,
+                      size * (kDraw + 2 * kSpecial + kSigmoid + 8));
     }
   }
 

@@ -233,6 +233,20 @@ class Cases {
     grad("path_grad", rows_, rows_);
     grad("path_grad, shared a", N, N);
     grad("path_grad, shared a, per particle", N, rows_);
+    const auto drawn = [&](const char* name, PathRule rule) {
+      add(name, {real(N, H), real(1, H), bits(rows_, H), real(rows_, H)},
+          [rule, rows = rows_, tile = tile_](Backend& backend, const Operands& in) {
+            backend.path_grad({.rule = rule,
+                               .tile = tile,
+                               .a = in.matrix(0),
+                               .b = in.floats(1),
+                               .rows = {nullptr, rows},
+                               .g = in.matrix(3),
+                               .s = in.bits(2)});
+          });
+    };
+    drawn("path_grad, half score", PathRule::half_score);
+    drawn("path_grad, Gumbel slope", PathRule::gumbel_slope);
   }
 
   void score_grads() {

@@ -286,7 +286,13 @@ void check(const Backend& backend, const PathGradArgs& p) {
   c.same(p.a.cols, p.g.cols, "a.cols");
   if (p.by_example()) c.same(p.a.rows, p.tile.N, "a.rows");
   c.rows(p.rows, p.by_example() ? p.tile.N : p.tile.rows(), p.g.rows, "g.rows");
-  c.apart({c.matrix("g", p.g)}, {c.matrix("a", p.a), c.array("b", p.b, p.a.cols), c.index(p.rows)});
+  const Piece g = c.matrix("g", p.g);
+  c.apart({g}, {c.matrix("a", p.a), c.array("b", p.b, p.a.cols), c.index(p.rows)});
+  if (!reads_draw(p.rule)) return;
+  c.same(p.s.rows, p.tile.rows(), "s.rows");
+  c.same(p.s.cols, p.g.cols, "s.cols");
+  c.holds(p.T > 0, "T is not positive");
+  c.apart({g}, {c.bits("s", p.s)});
 }
 
 void check(const Backend& backend, const ScoreGradArgs& p) {

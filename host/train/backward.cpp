@@ -11,7 +11,7 @@ void Pass::choose_rows() {
   const RowSet all{nullptr, tile_.rows()};
   hidden_rows_ = output_rows_ = all;
   if (options_.drop_below <= 0 || tile_.M == 1) return;
-  if (output_weight_ != w_bar_) return;
+  if (!follows_w_bar(options_.estimator.output_weight)) return;
   const bool follows = !spec_.trains_s() || options_.estimator.follows_w_bar;
   if (!follows && layers_.back().need != Need::nothing) return;
   const RowSet live = backend_.select_rows(
@@ -96,7 +96,7 @@ Pass::Flow Pass::backward_path(std::int64_t l, const float* params, const Matrix
   const LayerSpec& spec = spec_.hidden[l];
   const LayerSlots& slots = layout_.hidden[l];
   const bool shared = layers_[l].input_shared;
-  const bool summed_first = shared && !options_.estimator.weight_per_particle;
+  const bool summed_first = shared && !options_.estimator.weight_per_particle();
   const RowSet rows = summed_first ? all_examples() : hidden_rows_;
   Matrix g_s = g;  // G(s)
   if (spec.n_d > 0) {
@@ -110,7 +110,10 @@ Pass::Flow Pass::backward_path(std::int64_t l, const float* params, const Matrix
                       .a = a_s(l),
                       .b = slots.b_s.in(params).data,
                       .rows = rows,
-                      .g = g_s});
+                      .g = g_s,
+                      .s = s(l),
+                      .draw = draw(l),
+                      .T = options_.T});
   const Flow flow{g_s, rows, !summed_first && tile_.M > 1, slots.W_s.in(params)};
   return shared ? summed(flow, sums_[1]) : flow;
 }

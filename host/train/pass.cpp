@@ -80,7 +80,7 @@ void Pass::plan() {
       layer.need = layer.output_shared ? Need::sum : Need::rows;
     } else if (estimator.kind == EstimatorKind::path && spec.trains_s()) {
       // sum_m g_a^m = e(a) * sum_m G(h^m) if the particles share a, and e with it
-      const bool sum = layer.input_shared && !estimator.weight_per_particle;
+      const bool sum = layer.input_shared && !estimator.weight_per_particle();
       layer.need = sum ? Need::sum : Need::rows;
     }
   }
@@ -112,14 +112,7 @@ std::size_t Pass::lay_out(std::byte* base, std::int64_t max_examples, std::int64
   if (options_.backward) {
     if (options_.estimator.omega != OmegaRule::none)
       omega_ = weights(options_.estimator.omega == OmegaRule::w_bar);
-    switch (options_.estimator.output_weight) {
-      case OutputWeight::w_bar:
-        output_weight_ = w_bar_;
-        break;
-      case OutputWeight::equal:
-        output_weight_ = carver.matrix(rows, 1).data;
-        break;
-    }
+    output_weight_ = weights(follows_w_bar(options_.estimator.output_weight));
     live_index_ = reinterpret_cast<std::int32_t*>(carver.bytes(sizeof(std::int32_t) * rows));
     g_o_ = carver.matrix(rows, spec_.D_out);
     for (Matrix& g : gradients_) g = carver.matrix(rows, max_width_);
@@ -190,11 +183,7 @@ void Pass::forward_layer(std::int64_t l, const float* params, const HiddenBits* 
       backend_.upload_bits((*given)[l], s(l));
     } else {
       backend_.sample_hidden(
-          {.draw = {options_.seed, options_.first_site + std::uint32_t(l), options_.same_draws},
-           .tile = tile_,
-           .a = a_s,
-           .b = slots.b_s.in(params).data,
-           .s = s(l)});
+          {.draw = draw(l), .tile = tile_, .a = a_s, .b = slots.b_s.in(params).data, .s = s(l)});
     }
   }
   if (spec.n_d > 0) forward_d(l, params, fresh);

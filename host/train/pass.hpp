@@ -17,6 +17,7 @@ struct PassOptions {
   std::uint32_t first_site = 0;  // where hidden layer 0 draws; the others follow
   EstimatorRow estimator = row_of(Estimator::G3);
   float c = 0;              // beta of every unit, if it is a constant
+  float T = 1;              // temperature, if draws are relaxed on the way back
   float drop_below = 0;     // particles of less w_bar sit out the backward products; 0: none do
   bool same_draws = false;  // hidden units are drawn by particle and unit alone, not by row
   bool backward = true;     // false: evaluation, with no workspace for gradients
@@ -137,6 +138,9 @@ class Pass {
   Flow summed(const Flow&, const Matrix& buffer) const;
   Matrix next_gradient(std::int64_t rows, std::int64_t cols);
 
+  Draw draw(std::int64_t l) const {
+    return {options_.seed, options_.first_site + std::uint32_t(l), options_.same_draws};
+  }
   bool input_shared(std::int64_t l) const;
   std::int64_t input_rows(std::int64_t l) const { return input_shared(l) ? tile_.N : tile_.rows(); }
   ConstOperand input(std::int64_t l) const;

@@ -26,6 +26,7 @@ struct TrainOptions {
   double momentum = 0.9;
   double baseline_decay = 0.99;  // decay of G1's averages
   std::optional<double> c = {};  // G5's constant: 1/M unless set
+  double temperature = 1;        // of st-gumbel's relaxed draws
   // Least responsibility of a particle that is kept: 1e-6 / M unless set. No effect in a GPU's
   // graphs.
   std::optional<double> drop_below = {};

@@ -57,6 +57,7 @@ TrainPlan plan_training(Backend& backend, const NetworkSpec& spec, const TrainOp
   plan.pass = {.seed = options.seed,
                .estimator = row_of(options.estimator),
                .c = float(options.c_or_default(plan.M)),
+               .T = float(options.temperature),
                .drop_below = float(options.drop_below_or_default(plan.M))};
   plan.data_bytes = StagedData::bytes(backend, data.train, plan.batch);
   plan.tiling = tiling_of(backend, plan, spec, data.train, options.tiling);

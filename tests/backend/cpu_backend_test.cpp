@@ -323,10 +323,11 @@ TEST_P(CpuBackendTest, ParticleWeights) {
 
 // a and g by example, a and g by particle, and a by example for each particle's g.
 TEST_P(CpuBackendTest, PathGradients) {
-  for (const PathRule rule : {PathRule::one, PathRule::sigmoid_slope}) {
+  for (const PathRule rule :
+       {PathRule::one, PathRule::sigmoid_slope, PathRule::half_score, PathRule::gumbel_slope}) {
     for (const bool shared : {true, false}) {
       for (const bool summed : {true, false}) {
-        if (summed && !shared) continue;
+        if (summed && (!shared || reads_draw(rule))) continue;
         for_shapes([&](const Shape& s, std::uint64_t seed) {
           SCOPED_TRACE(testing::Message() << int(rule) << " shared " << shared << summed);
           const std::int64_t rows = s.N * s.M, a_rows = shared ? s.N : rows;
@@ -334,15 +335,20 @@ TEST_P(CpuBackendTest, PathGradients) {
           const auto index = some_rows(rows, seed + 6);
           const RowSet set =
               summed ? RowSet{nullptr, s.N} : RowSet{index.data(), std::int64_t(index.size())};
+          const auto bits = coins(rows * s.H, seed);
           expect_same(1e-5, [&](Backend& backend) {
+            const OwnedBits h(backend, bits, rows, s.H);
             Floats g = normals(set.count * s.H, seed + 7);
             g.push_back(kUntouched);
-            backend.path_grad({rule,
-                               {.N = s.N, .M = s.M},
-                               view(a, a_rows, s.H),
-                               b.data(),
-                               set,
-                               view(g, set.count, s.H)});
+            backend.path_grad({.rule = rule,
+                               .tile = {.first = 2, .N = s.N, .M = s.M},
+                               .a = view(a, a_rows, s.H),
+                               .b = b.data(),
+                               .rows = set,
+                               .g = view(g, set.count, s.H),
+                               .s = h.bits,
+                               .draw = {seed, /*site=*/3},
+                               .T = 0.7f});
             return g;
           });
         });

@@ -277,6 +277,20 @@ TEST_P(OpChecks, HiddenGradients) {
        {"rows.count of all", [](P& p) { p.rows.count = p.g.rows = kRows - 1; }},
        {"a.rows", [](P& p) { p.rows.count = p.g.rows = N; }},  // a sum has one row of a
        {"g overlaps a", [](P& p) { p.a.data = p.g.data; }}});
+  // A rule that reads the draw needs it, row by row.
+  const P relaxed{.rule = PathRule::gumbel_slope,
+                  .tile = kTile,
+                  .a = matrix(N, H),
+                  .b = floats(H),
+                  .rows = kAll,
+                  .g = matrix(kRows, H),
+                  .s = bits(kRows, H)};
+  expect_refusals<P>(path, relaxed,
+                     {{"s.rows", [](P& p) { --p.s.rows; }},
+                      {"s.cols", [](P& p) { --p.s.cols; }},
+                      {"s is null", [](P& p) { p.s.data = nullptr; }},
+                      {"T is not positive", [](P& p) { p.T = 0; }},
+                      {"rows.count of all", [](P& p) { p.rows.count = p.g.rows = N; }}});
   // Particles that share a, summed and apart.
   for (const std::int64_t rows : {N, kRows})
     EXPECT_NO_THROW(path({PathRule::sigmoid_slope,

@@ -127,14 +127,19 @@ TEST_P(OpGradients, LogLikelihoodsAndTheirGradients) {
 
 // a and g by example, a and g by particle, and a by example for each particle's g.
 TEST_P(OpGradients, OfPathUnits) {
-  for (const PathRule rule : {PathRule::one, PathRule::sigmoid_slope}) {
+  for (const PathRule rule :
+       {PathRule::one, PathRule::sigmoid_slope, PathRule::half_score, PathRule::gumbel_slope}) {
     for (const auto& [shared, summed] : {std::pair{true, true}, {false, false}, {true, false}}) {
+      if (summed && reads_draw(rule)) continue;
       for (const auto& [N, M, H] : {Shape{1, 1, 1}, {3, 5, 37}, {many_, 2, 2}, {1, 9, 70}}) {
         SCOPED_TRACE(testing::Message() << int(rule) << " shared " << shared << " summed " << summed
                                         << ", " << N << " x " << M << " x " << H);
         const std::int64_t rows = N * M, a_rows = shared ? N : rows;
         const std::vector<std::int32_t> some = some_rows(rows);
         const auto a = normals(a_rows * H, 1, 3), b = normals(H, 2), g = normals(rows * H, 5);
+        Random random(7);
+        std::vector<std::uint8_t> bits(rows * H);
+        for (auto& bit : bits) bit = std::uint8_t(random.integer(0, 1));
         for (const bool all : {true, false}) {
           if (summed && !all) continue;  // rows are the examples
           const std::int64_t height = summed ? N : rows;
@@ -144,12 +149,18 @@ TEST_P(OpGradients, OfPathUnits) {
                          index = upload(backend, some);
             backend.upload(std::as_bytes(std::span(g).first(count * H)),
                            reinterpret_cast<std::byte*>(out));
-            backend.path_grad({rule,
-                               {.N = N, .M = M},
-                               {d_a.floats(), a_rows, H},
-                               d_b.floats(),
-                               row_set(index, count, all, height),
-                               {out, count, H}});
+            const Buffer s(backend, backend.bits_bytes(rows, H));
+            backend.upload_bits(bits, {s.data(), rows, H});
+            backend.set_clock({.step = 5});
+            backend.path_grad({.rule = rule,
+                               .tile = {.first = 2, .N = N, .M = M},
+                               .a = {d_a.floats(), a_rows, H},
+                               .b = d_b.floats(),
+                               .rows = row_set(index, count, all, height),
+                               .g = {out, count, H},
+                               .s = {s.data(), rows, H},
+                               .draw = {/*seed=*/9, /*site=*/3},
+                               .T = 0.7f});
           });
         }
       }

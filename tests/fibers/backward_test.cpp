@@ -42,21 +42,39 @@ TEST_F(FiberBackward, DeterministicUnitsAndTheirGradient) {
   }
 }
 
+template <PathRule rule>
+constexpr std::integral_constant<PathRule, rule> kRule;
+
 TEST_F(FiberBackward, PathGradients) {
-  const Floats b = normals(H, 5);
-  for (const bool shared : {true, false}) {
+  const Floats b = normals(H, 5), h = random_bits(N * M * H, 6);
+  const Clock clock{};
+  const auto expect_same = [&](auto rule, bool shared, const RowSet& rows) {
     const Floats a = normals((shared ? N : N * M) * H, 10);
+    const auto args = [&](Floats& g) {
+      return PathGradArgs{.rule = rule,
+                          .tile = kTile,
+                          .a = matrix(a, H),
+                          .b = b.data(),
+                          .rows = rows,
+                          .g = matrix(g, H),
+                          .s = bits(h, H),
+                          .draw = {/*seed=*/9, /*site=*/3},
+                          .T = 0.7f};
+    };
+    const Floats g = normals(rows.count * H, 11);
+    expect_close(
+        run_kernel(kBlocks, kFewThreads, g,
+                   [&](Floats& out) { path_grad_kernel<rule(), float>(args(out), &clock); }),
+        plain(g, [&](auto& cpu, Floats& out) { cpu.path_grad(args(out)); }), 1e-5, "g_a");
+  };
+  for (const bool shared : {true, false}) {
     for (const RowSet rows :
          {RowSet{nullptr, N}, RowSet{nullptr, N * M}, RowSet{kSome.data(), 5}}) {
-      if (!shared && rows.count == N && rows.all()) continue;
-      const auto args = [&](Floats& g) {
-        return PathGradArgs{
-            PathRule::sigmoid_slope, kTile, matrix(a, H), b.data(), rows, matrix(g, H)};
-      };
-      const Floats g = normals(rows.count * H, 11);
-      expect_close(
-          run_kernel(kBlocks, kFewThreads, g, [&](Floats& out) { path_grad_kernel(args(out)); }),
-          plain(g, [&](auto& cpu, Floats& out) { cpu.path_grad(args(out)); }), 1e-5, "g_a");
+      const bool summed = rows.all() && rows.count == N;
+      if (!summed || shared) expect_same(kRule<PathRule::sigmoid_slope>, shared, rows);
+      if (summed) continue;
+      expect_same(kRule<PathRule::half_score>, shared, rows);
+      expect_same(kRule<PathRule::gumbel_slope>, shared, rows);
     }
   }
 }

@@ -74,6 +74,7 @@ const std::vector<std::pair<std::string, std::string>> kOtherValues = {
     {"train.momentum", "0"},
     {"train.baseline_decay", "0.5"},
     {"train.c", "-1e-300"},
+    {"train.temperature", "0.5"},
     {"train.drop_below", "0"},
     {"train.tile", "10"},
     {"train.parts", "2"},
@@ -155,7 +156,7 @@ TEST(Config, TheSeedOfTheDataReachesThem) {
 
 // Runs are compared, and the trials of a search found again, by keys, values and their order.
 TEST(Config, TheHashOfADefaultConfigStaysAsItWas) {
-  EXPECT_EQ(config_hash(Config()), 0x0440D6EEC7FEE95Cu);
+  EXPECT_EQ(config_hash(Config()), 0xA8DE2FBCBC669E5Eu);
 }
 
 TEST(Config, FileOverridesDefaultsAndSettingsOverrideTheFile) {
@@ -216,7 +217,7 @@ TEST(Config, ValuesOutOfRangeAreRefused) {
   EXPECT_EQ(setting_error("train.momentum=1"),
             "train.momentum = 1: must be a number from 0 to below 1");
   EXPECT_EQ(setting_error("train.estimator=G6"),
-            "train.estimator = G6: must be one of G1 | G2 | G3 | G4 | G5");
+            "train.estimator = G6: must be one of G1 | G2 | G3 | G4 | G5 | darn | st-gumbel");
   EXPECT_EQ(setting_error("data.task=poems"),
             "data.task = poems: must be one of auto | halves | classes | faces | denoise");
   EXPECT_EQ(setting_error("data.output=any"),

@@ -120,7 +120,6 @@ ReferenceParticle forward(const Model& model, const Vector& x, const Vector& y,
       layer.p.push_back(sigmoid(layer.a[i]));
       layer.s.push_back(draw(l, i, layer.p[i]));
       layer.score.push_back(layer.s[i] - layer.p[i]);
-      layer.slope_s.push_back(layer.p[i] * (1 - layer.p[i]));
       particle.log_p +=
           layer.s[i] * log_sigmoid(layer.a[i]) + (1 - layer.s[i]) * log_sigmoid(-layer.a[i]);
     }
@@ -153,24 +152,54 @@ bool is_path(Estimator e) {
       return false;
     case Estimator::G2:
     case Estimator::G3:
+    case Estimator::darn:
+    case Estimator::st_gumbel:
       return true;
   }
   return false;
 }
 
-// What a path estimator puts in dh/da's place.
-double path_factor(Estimator e, double slope) {
-  switch (e) {
+// dz/da of the relaxed draw z = sigma((a - logit u) / T).
+double gumbel_slope(double a, double u, double T) {
+  const double z = sigmoid((a - std::log(u) + std::log1p(-u)) / T);
+  return z * (1 - z) / T;
+}
+
+// Its mean over the u that give h, uniform on (0, p] or (p, 1]: by the midpoint rule.
+double mean_gumbel_slope(double a, double h, double T) {
+  constexpr int kPoints = 2000;
+  const double p = sigmoid(a), first = h == 1 ? 0 : p, width = h == 1 ? p : 1 - p;
+  double sum = 0;
+  for (int k = 0; k < kPoints; ++k)
+    sum += gumbel_slope(a, first + width * (k + 0.5) / kPoints, T) / kPoints;
+  return sum;
+}
+
+// What a path estimator puts in dh/da's place, and the magnitude of its terms.
+struct PathFactor {
+  double e = 0, magnitude = 0;
+};
+
+PathFactor path_factor(const ReferenceEstimator& of, double a, double h, double u) {
+  const double p = sigmoid(a);
+  switch (of.id) {
     case Estimator::G1:
     case Estimator::G4:
     case Estimator::G5:
-      return 0;
+      return {};
     case Estimator::G2:  // Eq. (19)
-      return 1;
-    case Estimator::G3:  // Eq. (22)
-      return slope;
+      return {1, 1};
+    case Estimator::G3:  // Eq. (22); the slope of a saturated unit is a small difference
+      return {p * (1 - p), p};
+    case Estimator::darn:
+      return {std::abs(h - p) / 2, (h + p) / 2};
+    case Estimator::st_gumbel: {
+      if (of.mean_over_u) return {mean_gumbel_slope(a, h, of.T), 1 / of.T};
+      const double z = sigmoid((a - std::log(u) + std::log1p(-u)) / of.T);
+      return {gumbel_slope(a, u, of.T), z / of.T};
+    }
   }
-  return 0;
+  return {};
 }
 
 // A score estimator's g_a is (omega - beta) * score; beta belongs to the unit.
@@ -191,6 +220,8 @@ ScoreWeight score_weight(const ReferenceEstimator& e, std::int64_t M, std::int64
       return {w_bar, Vector(n_s, e.c.value_or(1.0 / double(M)))};
     case Estimator::G2:
     case Estimator::G3:
+    case Estimator::darn:
+    case Estimator::st_gumbel:
       break;
   }
   return {0, zero};
@@ -233,8 +264,7 @@ void backward(const Model& model, Estimator estimator, const ReferenceParticle& 
 
     if (shape.trains_s()) {
       Vector g_a = sources.g_score[l];
-      for (std::int64_t i = 0; i < shape.n_s && path; ++i)
-        g_a[i] = g_s[i] * path_factor(estimator, layer.slope_s[i]);
+      for (std::int64_t i = 0; i < shape.n_s && path; ++i) g_a[i] = g_s[i] * layer.e[i];
       add_outer(layer.z, g_a, slots.W_s, gradient);
       add_outer(kOne, g_a, slots.b_s, gradient);
       // A score is a derivative of log P(s | z) in which a sampled z is held, but not a computed
@@ -251,16 +281,30 @@ Vector absolute(Vector v) {
   return v;
 }
 
-// The terms of p (1 - p) are p and p^2: the slope of a saturated unit is a small difference.
+// The terms of d (1 - d) are d and d^2: the slope of a saturated unit is a small difference.
 ReferenceParticle absolute(ReferenceParticle particle) {
   particle.top = absolute(particle.top);
   for (ReferenceLayer& layer : particle.layers) {
     layer.z = absolute(layer.z);
     layer.s = absolute(layer.s);
-    layer.slope_s = layer.p;
+    layer.e = layer.e_magnitude;
     layer.slope_d = layer.d;
   }
   return particle;
+}
+
+void set_path_factors(const ReferenceEstimator& of, std::int64_t n, std::int64_t m,
+                      ReferenceParticle& particle) {
+  for (std::size_t l = 0; l < particle.layers.size(); ++l) {
+    ReferenceLayer& layer = particle.layers[l];
+    const DrawKey key{of.seed, of.step, std::uint32_t(l)};
+    for (std::size_t i = 0; i < layer.a.size(); ++i) {
+      const double u = uniform(key, std::uint32_t(n), std::uint32_t(m), std::int64_t(i));
+      const auto [e, magnitude] = path_factor(of, layer.a[i], layer.s[i], u);
+      layer.e.push_back(e);
+      layer.e_magnitude.push_back(magnitude);
+    }
+  }
 }
 
 // The gradient of row r, and the magnitude of its terms, added to the result's.
@@ -268,7 +312,8 @@ void add_gradient(const Model& model, const Model& absolute_model, const Vector&
                   const ReferenceEstimator& e, std::int64_t M, std::int64_t r,
                   ReferenceResult& result) {
   const NetworkSpec& spec = model.spec;
-  const ReferenceParticle& particle = result.particles[r];
+  ReferenceParticle& particle = result.particles[r];
+  set_path_factors(e, r / M, r % M, particle);
   const double w_bar = result.w_bar[r], C_hat = result.C_hat[r / M];
   const double weight = e.equal_output_weight ? 1.0 / double(M) : w_bar;
   const Vector y_target = target(spec.output, particle.o, y),

@@ -33,6 +33,12 @@ struct ReferenceEstimator {
   std::optional<double> c = {};    // G5's constant; 1/M unless set
   std::vector<Vector> L_bar = {};  // G1's baseline, per hidden layer [n_s]; empty: zero everywhere
   bool equal_output_weight = false;  // g_o is weighed by 1/M instead of w_bar
+  // st_gumbel: temperature, and where the uniforms come from that decided the draws; or, instead of
+  // e at each of them, its mean over all that give the unit's bit.
+  double T = 1;
+  std::uint64_t seed = 1;
+  std::uint32_t step = 0;
+  bool mean_over_u = false;
 };
 
 struct ReferenceLayer {  // for one particle
@@ -40,7 +46,8 @@ struct ReferenceLayer {  // for one particle
   Vector a, p, s;        // stochastic units; a = 0 if p = 1/2 is fixed
   Vector score;          // s - p
   Vector d;
-  Vector slope_s, slope_d;  // sigma'(a) of both kinds
+  Vector slope_d;         // sigma'(a)
+  Vector e, e_magnitude;  // in dh/da's place, if a path estimator is asked for
 };
 
 struct ReferenceParticle {

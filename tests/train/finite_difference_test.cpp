@@ -60,12 +60,13 @@ INSTANTIATE_TEST_SUITE_P(FiniteDifference, EveryOutput, every_output(), output_n
 
 // Eq. (15), (16): every estimator trains P(y|h) in the same way.
 TEST_P(EveryOutput, OutputWeightsWithBitsHeld) {
-  for (Estimator id : {Estimator::G1, Estimator::G2, Estimator::G3, Estimator::G4, Estimator::G5}) {
+  for (const EstimatorRow& estimator : kEstimators) {
     const NetworkSpec spec = network(3, {"4s", "3s"}, 4, GetParam());
     const Vector params = random_params(spec, /*seed=*/1);
     const ReferenceBatch batch = random_batch(spec, /*N=*/3, /*M=*/4, /*seed=*/2);
     const ParamLayout layout(spec);
-    expect_derivative(spec, params, reference_pass(spec, params, batch, {.id = id}).gradient,
+    expect_derivative(spec, params,
+                      reference_pass(spec, params, batch, {.id = estimator.id}).gradient,
                       C_hat_sum(spec, batch), {layout.V, layout.c});
   }
 }

@@ -29,7 +29,7 @@ class PassTest : public testing::TestWithParam<const char*> {
         random_params(spec, seed, 1 / std::sqrt(1.0 + gradient_terms(spec, {}) / 8));
     for (const EstimatorRow& estimator : kEstimators) {
       SCOPED_TRACE(estimator.name);
-      ReferenceEstimator asked{.id = estimator.id, .c = 0.3 / double(batch.M)};
+      ReferenceEstimator asked{.id = estimator.id, .c = 0.3 / double(batch.M), .T = 0.75};
       Random random(seed + 1);
       for (const LayerSpec& layer : spec.hidden) {
         asked.L_bar.emplace_back();
@@ -37,10 +37,11 @@ class PassTest : public testing::TestWithParam<const char*> {
           asked.L_bar.back().push_back(double(float(random.normal())));
       }
       const ReferenceResult expected = reference_pass(spec, params, batch, asked);
-      const EnginePass actual = run_pass(*backend_, spec, params, batch,
-                                         {.pass = {.estimator = estimator, .c = float(*asked.c)},
-                                          .L_bar = asked.L_bar,
-                                          .tile = tile});
+      const EnginePass actual =
+          run_pass(*backend_, spec, params, batch,
+                   {.pass = {.estimator = estimator, .c = float(*asked.c), .T = float(asked.T)},
+                    .L_bar = asked.L_bar,
+                    .tile = tile});
       const double terms = gradient_terms(spec, batch);
       double log_w_scale = 1;
       for (double value : expected.log_w) log_w_scale = std::max(log_w_scale, std::abs(value));
@@ -133,28 +134,42 @@ TEST_P(PassTest, SurvivesHugeActivations) {
   }
 }
 
-// Rules that no estimator of the table has yet.
-
-// An element weight that is each particle's own is applied before they are summed; of G3's, which
-// is the same for all of them, that makes no difference.
+// An element weight that is each particle's own is applied before they are summed. Among the
+// particles that share a, darn's mean weight over h is G3's, so that summing first would go
+// unnoticed if what arrives did not depend on h.
 TEST_P(PassTest, AWeightPerParticleIsAppliedBeforeTheSum) {
   for (const NetworkSpec& spec : {network(6, {"9s", "5s"}, 7, Output::bernoulli),
                                   network(6, {"4d", "9s"}, 7, Output::gaussian),
                                   network(6, {"4s+9d", "3s+5d"}, 7, Output::softmax)}) {
     const ReferenceBatch batch = random_batch(spec, 4, 5, 3);
     const Vector params = random_params(spec, 2, 0.5);
-    for (const float drop_below : {0.0f, 0.15f}) {
-      PassOptions options{.drop_below = drop_below};
-      const EnginePass summed = run_pass(*backend_, spec, params, batch, {.pass = options});
-      options.estimator.weight_per_particle = true;
-      const EnginePass apart = run_pass(*backend_, spec, params, batch, {.pass = options});
-      const ReferenceResult terms = reference_pass(spec, params, batch);
-      ReferenceResult expected = terms;
-      expected.gradient.assign(summed.gradient.begin(), summed.gradient.end());
-      expect_gradient_close(apart.gradient, spec, batch, expected);
-      if (drop_below == 0) expect_gradient_close(apart.gradient, spec, batch, terms);
+    for (const Estimator id : {Estimator::darn, Estimator::st_gumbel}) {
+      const EnginePass summed =
+          run_pass(*backend_, spec, params, batch, {.pass = {.estimator = row_of(Estimator::G3)}});
+      const EnginePass apart =
+          run_pass(*backend_, spec, params, batch, {.pass = {.estimator = row_of(id)}, .tile = 3});
+      expect_gradient_close(apart.gradient, spec, batch,
+                            reference_pass(spec, params, batch, {.id = id}));
+      EXPECT_NE(apart.gradient, summed.gradient);
     }
   }
+}
+
+// The uniform of a draw is found again on the way back: by its seed, step and place in the batch.
+TEST_P(PassTest, GumbelsUniformIsTheOneThatDrew) {
+  const NetworkSpec spec = network(6, {"300s", "5s"}, 7, Output::bernoulli);
+  const Vector params = random_params(spec, 2, 0.5);
+  ReferenceBatch batch = random_batch(spec, 4, 5, 3);
+  batch.bits = reference_draws(spec, params, batch, /*seed=*/5, /*step=*/3);
+  const ReferenceEstimator asked{.id = Estimator::st_gumbel, .T = 0.5, .seed = 5, .step = 3};
+  const EnginePass actual =
+      run_pass(*backend_, spec, params, batch,
+               {.pass = {.seed = 5, .estimator = row_of(asked.id), .T = float(asked.T)},
+                .tile = 3,
+                .draw = true,
+                .step = 3});
+  EXPECT_EQ(actual.bits, batch.bits);
+  expect_gradient_close(actual.gradient, spec, batch, reference_pass(spec, params, batch, asked));
 }
 
 TEST_P(PassTest, TheOutputMayBeWeighedEqually) {

@@ -148,7 +148,7 @@ void CpuBackend::run(const ParticleWeightsArgs& p) { cpu::particle_weights(p); }
 
 void CpuBackend::run(const OutputGradArgs& p) { cpu::output_grad(p); }
 
-void CpuBackend::run(const PathGradArgs& p) { cpu::path_grad(p); }
+void CpuBackend::run(const PathGradArgs& p) { cpu::path_grad(p, key(p.draw)); }
 
 void CpuBackend::run(const ScoreGradArgs& p) { cpu::score_grad(p); }
 

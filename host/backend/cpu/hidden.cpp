@@ -11,7 +11,9 @@
 #define HWY_TARGET_INCLUDE "host/backend/cpu/hidden.cpp"
 #include "hwy/foreach_target.h"
 // After foreach_target.h, which includes this file once per instruction set.
+#include "host/backend/cpu/philox-inl.hpp"
 #include "host/backend/cpu/simd_math-inl.hpp"
+#include "hwy/contrib/math/math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace sfnn {
@@ -40,6 +42,51 @@ void slope_grad(const PathGradArgs& p, std::int64_t first, std::int64_t count) {
       const VF h = sigmoid_of(hn::Add(lanes.load(a + i), lanes.load(p.b + i)));
       lanes.store(hn::Mul(lanes.load(g + i), hn::Mul(h, hn::Sub(one, h))), g + i);
     });
+  }
+}
+
+// g *= |h - p| / 2
+void half_score_grad(const PathGradArgs& p, std::int64_t first, std::int64_t count) {
+  const F32 d;
+  const VF one = hn::Set(d, 1.0f), half = hn::Set(d, 0.5f);
+  for (std::int64_t k = first; k < first + count; ++k) {
+    const std::int64_t r = p.rows.source(k);
+    const float* a = p.a.row(p.tile.row_in(p.a.rows, r));
+    const std::uint64_t* s = row_words(p.s, r);
+    float* g = p.g.row(k);
+    for_vectors(p.g.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
+      const VF h = hn::IfThenElseZero(mask_at(s, i), one);
+      const VF score = hn::Sub(h, sigmoid_of(hn::Add(lanes.load(a + i), lanes.load(p.b + i))));
+      lanes.store(hn::Mul(lanes.load(g + i), hn::Mul(half, hn::Abs(score))), g + i);
+    });
+  }
+}
+
+// g *= z (1 - z) / T, z = sigma((a + b - logit u) / T), with the u that the units were drawn by.
+void gumbel_slope_grad(const PathGradArgs& p, const DrawKey& key, std::int64_t first,
+                       std::int64_t count) {
+  const F32 d;
+  const VF one = hn::Set(d, 1.0f), by_T = hn::Set(d, 1 / p.T);
+  const Words draws(key);
+  HWY_ALIGN std::uint32_t words[kDrawChunk] = {};
+  for (std::int64_t k = first; k < first + count; ++k) {
+    const std::int64_t r = p.rows.source(k);
+    const DrawingRow row = drawing_row(p.tile, p.draw, r);
+    for (std::int64_t unit = 0; unit < p.g.cols; unit += kDrawChunk) {
+      const std::int64_t units = std::min(kDrawChunk, p.g.cols - unit);
+      const float* a = p.a.row(p.tile.row_in(p.a.rows, r)) + unit;
+      const float* b = p.b + unit;
+      float* g = p.g.row(k) + unit;
+      draws.fill(row.example, row.particle, unit, units, words);
+      for_vectors(units, [&](auto lanes, std::int64_t i) HWY_ATTR {
+        const VF u = uniform_of(words + i);
+        const VF logit = hn::Sub(hn::Log(d, u), hn::Log(d, hn::Sub(one, u)));
+        const VF relaxed = hn::Sub(hn::Add(lanes.load(a + i), lanes.load(b + i)), logit);
+        const VF z = sigmoid_of(hn::Mul(relaxed, by_T));
+        const VF slope = hn::Mul(hn::Mul(z, hn::Sub(one, z)), by_T);
+        lanes.store(hn::Mul(lanes.load(g + i), slope), g + i);
+      });
+    }
   }
 }
 
@@ -154,6 +201,8 @@ HWY_AFTER_NAMESPACE();
 namespace sfnn {
 HWY_EXPORT(activate_rows);
 HWY_EXPORT(slope_grad);
+HWY_EXPORT(half_score_grad);
+HWY_EXPORT(gumbel_slope_grad);
 HWY_EXPORT(row_score_grad);
 HWY_EXPORT(summed_score_grad);
 HWY_EXPORT(sigmoid_grad);
@@ -174,13 +223,22 @@ void cpu::activate(const ActivateArgs& p) {
   });
 }
 
-void cpu::path_grad(const PathGradArgs& p) {
+void cpu::path_grad(const PathGradArgs& p, const DrawKey& key) {
+  const auto share_rows = [&](auto rows) { share_range(p.g.rows, p.g.cols, 1, rows); };
   switch (p.rule) {
     case PathRule::one:
       return;  // g_a is G(h) as it stands
     case PathRule::sigmoid_slope:
-      return share_range(p.g.rows, p.g.cols, 1, [&](std::int64_t first, std::int64_t count) {
+      return share_rows([&](std::int64_t first, std::int64_t count) {
         HWY_DYNAMIC_DISPATCH(slope_grad)(p, first, count);
+      });
+    case PathRule::half_score:
+      return share_rows([&](std::int64_t first, std::int64_t count) {
+        HWY_DYNAMIC_DISPATCH(half_score_grad)(p, first, count);
+      });
+    case PathRule::gumbel_slope:
+      return share_rows([&](std::int64_t first, std::int64_t count) {
+        HWY_DYNAMIC_DISPATCH(gumbel_slope_grad)(p, key, first, count);
       });
   }
 }

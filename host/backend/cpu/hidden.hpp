@@ -6,7 +6,7 @@
 namespace sfnn::cpu {
 
 void activate(const ActivateArgs&);
-void path_grad(const PathGradArgs&);
+void path_grad(const PathGradArgs&, const DrawKey&);
 void score_grad(const ScoreGradArgs&);
 void deterministic_grad(const DeterministicGradArgs&);
 void sum_particles(const SumParticlesArgs&);

@@ -91,8 +91,7 @@ void PlainBackend::run(const AccumulateOuterArgs& p) {
 void PlainBackend::run(const SampleHiddenArgs& p) {
   const Matrix h = as_matrix(p.s);
   for (std::int64_t r = 0; r < p.tile.rows(); ++r) {
-    const auto example = std::uint32_t(p.draw.example(p.tile.first + r / p.tile.M));
-    const auto particle = std::uint32_t(p.tile.first_particle + r % p.tile.M);
+    const auto [example, particle] = drawing_row(p.tile, p.draw, r);
     for (std::int64_t i = 0; i < h.cols; ++i) {
       const float probability = p.a.data ? sigmoid(row_of(p.a, p.tile, r)[i] + p.b[i]) : 0.5f;
       h.row(r)[i] = uniform(key(p.draw), example, particle, i) <= probability ? 1.0f : 0.0f;
@@ -169,9 +168,15 @@ void PlainBackend::run(const OutputGradArgs& args) {
 
 void PlainBackend::run(const PathGradArgs& p) {
   for (std::int64_t k = 0; k < p.g.rows; ++k) {
-    const float* a = p.by_example() ? p.a.row(k) : row_of(p.a, p.tile, p.rows.source(k));
-    for (std::int64_t i = 0; i < p.g.cols; ++i)
-      p.g.row(k)[i] *= path_weight(p.rule, sigmoid(a[i] + p.b[i]));
+    const std::int64_t r = p.rows.source(k);
+    const float* a = p.by_example() ? p.a.row(k) : row_of(p.a, p.tile, r);
+    const auto [example, particle] = drawing_row(p.tile, p.draw, r);
+    for (std::int64_t i = 0; i < p.g.cols; ++i) {
+      PathUnit<float> unit{a[i] + p.b[i]};
+      if (reads_draw(p.rule))
+        unit = {unit.a, as_matrix(p.s).row(r)[i], uniform(key(p.draw), example, particle, i)};
+      p.g.row(k)[i] *= path_weight(p.rule, unit, p.T);
+    }
   }
 }
 
