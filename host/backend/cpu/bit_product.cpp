@@ -219,8 +219,7 @@ void product_block(const BitProductArgs& p, std::int64_t block) {
   }
 }
 
-// In place: bit j of word i and bit i of word j change places.
-void transpose_bits(std::uint64_t (&a)[64]) {
+void transpose_words(std::uint64_t (&a)[64]) {
   std::uint64_t mask = 0x00000000FFFFFFFFu;
   for (int j = 32; j != 0; j >>= 1, mask ^= mask << j)
     for (int k = 0; k < 64; k += 2 * j)
@@ -240,7 +239,7 @@ namespace sfnn {
 namespace {
 
 HWY_EXPORT(product_block);
-HWY_EXPORT(transpose_bits);
+HWY_EXPORT(transpose_words);
 
 // By blocks of columns: a table is filled once, whoever does it.
 void product(const BitProductArgs& p) {
@@ -252,19 +251,20 @@ void product(const BitProductArgs& p) {
 // words[k, i]: the bits of chunk k of the selected rows in column i, from bit kEntryShift on.
 void transpose_chunk(ConstBits z, RowSet rows, const Chunks& chunks, std::int64_t k,
                      std::uint64_t* words) {
-  const auto transpose = HWY_DYNAMIC_DISPATCH(transpose_bits);
   const std::int64_t first = chunks.first_input(k);
   const std::int64_t end = std::min(rows.count, first + chunks.group_count(k) * kGroup);
   for (std::int64_t i = 0; i < z.cols; i += 64) {
     std::uint64_t block[64] = {};
     for (std::int64_t r = first; r < end; ++r)
       block[kEntryShift + r - first] = row_words(z, rows.source(r))[i / 64];
-    transpose(block);
+    transpose_bits(block);
     std::copy_n(block, std::min<std::int64_t>(64, z.cols - i), words + k * z.cols + i);
   }
 }
 
 }  // namespace
+
+void transpose_bits(std::uint64_t (&words)[64]) { HWY_DYNAMIC_DISPATCH(transpose_words)(words); }
 
 void bit_product(ConstBits z, ConstMatrix W, Matrix out, Write write) {
   const bool add = write == Write::add;

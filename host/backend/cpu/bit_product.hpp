@@ -21,4 +21,7 @@ void bit_product(ConstBits z, ConstMatrix W, Matrix out, Write);
 // gW += z[rows]^T g
 void bit_outer_product(ConstBits z, RowSet rows, ConstMatrix g, Matrix gW);
 
+// In place: bit j of word i and bit i of word j change places.
+void transpose_bits(std::uint64_t (&words)[64]);
+
 }  // namespace sfnn

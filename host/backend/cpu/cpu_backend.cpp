@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "host/backend/blas.hpp"
+#include "host/backend/cpu/amx.hpp"
 #include "host/backend/cpu/bit_product.hpp"
 #include "host/backend/cpu/growing_buffer.hpp"
 #include "host/backend/cpu/hidden.hpp"
@@ -13,6 +14,7 @@
 #include "host/backend/cpu/packed_bits.hpp"
 #include "host/backend/cpu/sample.hpp"
 #include "host/backend/cpu/simd.hpp"
+#include "host/backend/cpu/tile_product.hpp"
 #include "host/backend/cpu/update.hpp"
 #include "host/backend/team.hpp"
 #include "hwy/targets.h"
@@ -45,21 +47,32 @@ ConstMatrix gathered(ConstMatrix z, RowSet rows) {
 }
 
 // The best that this processor has of those that are compiled.
-const char* instruction_set() {
+std::int64_t best_target() {
   const std::int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;
-  const std::int64_t best = targets & -targets;
+  return targets & -targets;
+}
+
+const char* instruction_set() {
+  const std::int64_t best = best_target();
   return best == HWY_AVX3 ? "AVX-512" : hwy::TargetName(best);
 }
 
 }  // namespace
 
+// A processor with AMX has AVX-512; who asks for less gets none of either.
+TileKernel CpuBackend::best_tiles() { return best_target() == HWY_AVX3 ? amx_kernel() : nullptr; }
+
 std::string CpuBackend::describe() const {
-  return fmt::format("cpu ({}, {} thread{})", instruction_set(), lanes(), lanes() == 1 ? "" : "s");
+  return fmt::format("cpu ({}{}, {} thread{})", instruction_set(), tiles_ ? ", AMX" : "", lanes(),
+                     lanes() == 1 ? "" : "s");
 }
 
 std::string CpuBackend::product_method(bool bits, std::int64_t rows) const {
-  if (bits && lookup_pays(rows)) return fmt::format("look-up ({})", instruction_set());
-  return HostBackend::product_method(bits, rows);
+  if (!bits || !lookup_pays(rows)) return HostBackend::product_method(bits, rows);
+  if (tiles_) return "AMX (three int8 digits)";
+  const bool refused = best_target() == HWY_AVX3 && amx() == Amx::refused;
+  return fmt::format("look-up ({}{}{})", instruction_set(), refused ? "; " : "",
+                     refused ? to_string(Amx::refused) : "");
 }
 
 std::size_t CpuBackend::bits_bytes(std::int64_t rows, std::int64_t cols) const {
@@ -115,10 +128,12 @@ void CpuBackend::run(const GatherArgs& p) {
 void CpuBackend::run(const MultiplyArgs& p) {
   if (!p.z.is_bits) {
     blas::multiply(p.z.reals(), p.W, p.out, p.write);
-  } else if (lookup_pays(p.z.rows)) {
-    bit_product(p.z.bits(), p.W, p.out, p.write);
-  } else {
+  } else if (!lookup_pays(p.z.rows)) {
     blas::multiply(unpacked(p.z.bits(), {nullptr, p.z.rows}), p.W, p.out, p.write);
+  } else if (tiles_) {
+    tile_product(tiles_, p.z.bits(), p.W, p.out, p.write);
+  } else {
+    bit_product(p.z.bits(), p.W, p.out, p.write);
   }
 }
 
@@ -129,10 +144,12 @@ void CpuBackend::run(const MultiplyTransposedArgs& p) {
 void CpuBackend::run(const AccumulateOuterArgs& p) {
   if (!p.z.is_bits) {
     blas::accumulate_outer(p.rows.all() ? p.z.reals() : gathered(p.z.reals(), p.rows), p.g, p.gW);
-  } else if (lookup_pays(p.z.cols)) {
-    bit_outer_product(p.z.bits(), p.rows, p.g, p.gW);
-  } else {
+  } else if (!lookup_pays(p.z.cols)) {
     blas::accumulate_outer(unpacked(p.z.bits(), p.rows), p.g, p.gW);
+  } else if (tiles_) {
+    tile_outer_product(tiles_, p.z.bits(), p.rows, p.g, p.gW);
+  } else {
+    bit_outer_product(p.z.bits(), p.rows, p.g, p.gW);
   }
 }
 

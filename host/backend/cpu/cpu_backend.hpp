@@ -1,18 +1,23 @@
-// The production CPU path: h as packed bits, products with it by table look-up, everything else in
-// vectors of the best instruction set of the machine, threads over parts of the batch.
+// The production CPU path: h as packed bits, products with it in tile registers (AMX) or by table
+// look-up, everything else in vectors of the best instruction set of the machine, threads over
+// parts of the batch.
 //
 // If there are more threads than parts, an op shares its loops with the team of the thread that
 // calls it (team.hpp). Scratch memory belongs to a thread, and no sum to more than one: no result
 // depends on the lane or on how many there are.
 #pragma once
 
+#include "host/backend/cpu/tile_kernel.hpp"
 #include "host/backend/host_backend.hpp"
 
 namespace sfnn {
 
 class CpuBackend final : public HostBackend {
  public:
-  using HostBackend::HostBackend;
+  // The machine's tile registers, if it has any; null: products with bits by look-up.
+  static TileKernel best_tiles();
+  explicit CpuBackend(int threads, TileKernel tiles = best_tiles())
+      : HostBackend(threads), tiles_(tiles) {}
 
   std::string name() const override { return "cpu"; }
   std::string describe() const override;
@@ -42,6 +47,9 @@ class CpuBackend final : public HostBackend {
   void run(const AccumulateColumnSumsArgs&) override;
   void run(const AccumulateBaselineArgs&) override;
   void run(const UpdateArgs&) override;
+
+ private:
+  TileKernel tiles_;
 };
 
 }  // namespace sfnn
