@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <memory>
@@ -109,7 +110,7 @@ std::optional<double> rate_of(const TrainCommand& command, const Config& config,
                               const DataSet& data, Run& run, Progress& progress) {
   if (command.search_lr.empty()) return config.train.learning_rate;
   const RateRange range = parse_rate_range(command.search_lr);
-  if (run.config()) return run.config()->train.learning_rate;
+  if (!command.out.empty() && run.config()) return run.config()->train.learning_rate;
   if (command.dry_run) return rate_grid(range).front();
   const auto rate = search_rate(
       backend, command.machine, data,
@@ -122,15 +123,15 @@ std::optional<double> rate_of(const TrainCommand& command, const Config& config,
   return rate;
 }
 
-// runs/<name>-1, -2, ...: the first that does not exist.
-fs::path new_directory(const TrainCommand& command, const Config& config) {
+// runs/<name>-1, -2, ...: the first that nobody uses.
+RunDirectory new_directory(const TrainCommand& command, const Config& config,
+                           const NetworkSpec& spec) {
+  // Throws if there are none that fit, before a directory is made.
+  if (!config.net.init_from.empty()) starting_weights(config, spec, [](const std::string&) {});
   std::string name =
       command.config_file.empty() ? config.data.set : fs::path(command.config_file).stem().string();
-  for (char& letter : name) letter = letter == '/' ? '-' : letter;
-  for (int number = 1;; ++number) {
-    const fs::path path = fs::path("runs") / fmt::format("{}-{}", name, number);
-    if (!fs::exists(path)) return path;
-  }
+  std::ranges::replace(name, '/', '-');
+  return RunDirectory::claim_new("runs", name);
 }
 
 std::string megabytes(std::size_t bytes) { return fmt::format("{:.1f} MB", double(bytes) / 1e6); }
@@ -244,7 +245,6 @@ int run_train(TrainCommand command) {
   if (command.machine.backend.device == "auto") progress.say(device_note);
   const DataSet data = data_of(config, command.machine);
   for (const std::string& warning : data.warnings) progress.say("warning: " + warning);
-  if (command.out.empty()) run = Run(new_directory(command, config));
   run.require_lock();
   for (const std::string& line : damaged) progress.warn(line);
   const NetworkSpec spec = network_of(config, data);
@@ -253,6 +253,7 @@ int run_train(TrainCommand command) {
   const StepRange profiled = profiled_steps_of(command, plan.schedule.total_steps);
   if (plan.tiling.short_of_memory) progress.say(tiling_note(plan));
   if (!command.dry_run) require_memory(plan, *backend);
+  if (!command.dry_run && command.out.empty()) run = Run(new_directory(command, config, spec));
   catch_stop_signals();
   const auto rate = rate_of(command, config, *backend, data, run, progress);
   if (!rate) return kStopped;

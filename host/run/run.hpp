@@ -14,6 +14,7 @@ namespace sfnn {
 class Run {
  public:
   explicit Run(std::filesystem::path directory) : directory_(std::move(directory)) {}
+  explicit Run(RunDirectory directory) : directory_(std::move(directory)) {}
 
   RunDirectory& directory() { return directory_; }
   const RunDirectory& directory() const { return directory_; }

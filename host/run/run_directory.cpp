@@ -35,22 +35,41 @@ Config RunDirectory::config() const {
   return load_config(path_ / "config.toml");
 }
 
+RunDirectory RunDirectory::claim_new(const fs::path& parent, const std::string& name) {
+  for (int number = 1;; ++number) {
+    RunDirectory directory(parent / fmt::format("{}-{}", name, number));
+    std::string holder;
+    // Looked at again with the lock: a short run may have come and gone in between.
+    if (directory.is_unused() && directory.try_lock(holder) && directory.is_unused())
+      return directory;
+  }
+}
+
+bool RunDirectory::is_unused() const {
+  const auto is_lock = [](const fs::directory_entry& e) { return e.path().filename() == "lock"; };
+  return !fs::exists(fs::symlink_status(path_)) ||
+         (fs::is_directory(path_) && std::ranges::all_of(fs::directory_iterator(path_), is_lock));
+}
+
 void RunDirectory::lock() {
-  if (lock_) return;
+  std::string holder;
+  if (try_lock(holder)) return;
+  throw ConfigError(fmt::format("{} is in use by {}: wait for its end, or choose another --out",
+                                path_.string(), holder));
+}
+
+bool RunDirectory::try_lock(std::string& holder) {
+  if (lock_) return true;
   make_directories(path_);
   require_no_link(checkpoints());
   if (fs::exists(checkpoints()) && !fs::is_directory(checkpoints())) {
     throw ConfigError(
         fmt::format("{} exists and is no directory: choose another --out", checkpoints().string()));
   }
-  std::string holder;
   lock_ = FileLock::take(path_ / "lock", holder);
-  if (!lock_) {
-    throw ConfigError(fmt::format("{} is in use by {}: wait for its end, or choose another --out",
-                                  path_.string(), holder));
-  }
   // Outside a run, such a name belongs to somebody else.
-  if (holds_run() || fs::exists(search_options())) remove_temporaries();
+  if (lock_ && (holds_run() || fs::exists(search_options()))) remove_temporaries();
+  return lock_ != nullptr;
 }
 
 // Without a lock file nothing is left among somebody else's files; with one, its holder may be
@@ -140,11 +159,7 @@ void RunDirectory::require_same(const Config& own, const Config& other) const {
 }
 
 void RunDirectory::clear(const Config& config) {
-  const auto is_lock = [](const fs::directory_entry& e) { return e.path().filename() == "lock"; };
-  if (!fs::exists(path_) ||
-      (fs::is_directory(path_) && std::ranges::all_of(fs::directory_iterator(path_), is_lock))) {
-    return;
-  }
+  if (is_unused()) return;
   if (!holds_run()) {
     throw ConfigError(
         fmt::format("{} exists and holds no run: choose another --out", path_.string()));

@@ -28,6 +28,9 @@ namespace sfnn {
 class RunDirectory {
  public:
   explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
+  // Makes and locks the first of parent/name-1, -2, ... that is unused: of several processes that
+  // ask at once, each gets its own.
+  static RunDirectory claim_new(const std::filesystem::path& parent, const std::string& name);
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
@@ -72,6 +75,8 @@ class RunDirectory {
   std::vector<std::filesystem::path> steps() const;  // all that are kept, newest first
 
  private:
+  bool is_unused() const;              // missing, or nothing in it but a lock
+  bool try_lock(std::string& holder);  // false: another process trains there
   void lock_after(FunctionRef<void()> require_room);
   void require_nothing_in_the_way() const;
   void remove_temporaries() const;

@@ -2,6 +2,7 @@
 // wrong.
 #include "tests/support/program.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "host/formats/atomic_file.hpp"
@@ -55,6 +57,18 @@ TEST_F(Program, TrainsEvaluatesAndDraws) {
   const Result sample = run("sample first --rows 3 --samples 4 --out grid.png");
   ASSERT_EQ(sample.code, 0) << sample.out;
   EXPECT_GT(fs::file_size(directory_ / "grid.png"), 500u);
+}
+
+TEST_F(Program, RunsAtTheSameTimeEachHaveADirectory) {
+  const std::string train =
+      fmt::format("'{}' train {} --set train.epochs=1 --quiet", SFNN_PROGRAM, small_);
+  const Result all =
+      run("--version; for s in 1 2 3 4; do " + train + " --set seed=$s & done; wait");
+  EXPECT_THAT(all.out, Not(HasSubstr("in use")));
+  std::set<std::uint64_t> seeds;
+  for (int number = 1; number <= 4; ++number)
+    seeds.insert(newest(fmt::format("runs/glyphs-{}", number)).config.train.seed);
+  EXPECT_EQ(seeds.size(), 4u);
 }
 
 TEST_F(Program, WithoutValidationThereIsNoBest) {

@@ -58,6 +58,19 @@ class RunDirectoryTest : public testing::Test {
   std::string warnings_;
 };
 
+TEST_F(RunDirectoryTest, ANewDirectoryIsTheFirstThatNobodyUses) {
+  const fs::path runs = directory_.path() / "runs";
+  fs::create_directories(runs / "a-1");
+  write_file_atomically(runs / "a-1/notes.txt", "mine");
+  const RunDirectory second = RunDirectory::claim_new(runs, "a");
+  EXPECT_EQ(second.path(), runs / "a-2");
+  const RunDirectory third = RunDirectory::claim_new(runs, "a");
+  EXPECT_EQ(third.path(), runs / "a-3") << "a-2 is held";
+  fs::create_directories(runs / "a-4");
+  EXPECT_EQ(RunDirectory::claim_new(runs, "a").path(), runs / "a-4");
+  EXPECT_EQ(RunDirectory::claim_new(runs, "a").path(), runs / "a-4") << "released without a run";
+}
+
 TEST_F(RunDirectoryTest, KeepsTheNewestTwoAndTheBest) {
   run_.save_best(at_step(100));
   for (std::int64_t step : {100, 200, 99'999'999, 100'000'000}) run_.save(at_step(step));
