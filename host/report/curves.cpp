@@ -114,13 +114,15 @@ std::string note_of_the_start(const Chart& chart) {
                            chart.series.size());
 }
 
-// The first epochs are so far off that they would flatten the rest: the plot shows the range of the
-// rest, lines enter it from outside, and a note says so.
+constexpr double kShortRun = 20;  // epochs: of a shorter run, every one counts
+
+// The first epochs of a long run are so far off that they would flatten the rest: the plot shows
+// the range of the rest, lines enter it from outside, and a note says so.
 void leave_out_the_start(Chart& chart) {
   double last = 0, low = std::numeric_limits<double>::infinity(), high = -low;
   for (const Series& series : chart.series)
     for (const Point& point : series.points) last = std::max(last, point.x);
-  if (last < 5) return;
+  if (last <= kShortRun) return;
   for (const Series& series : chart.series) {
     for (const Point& point : series.points) {
       if (point.x < 1 + last / 10) continue;

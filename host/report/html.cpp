@@ -74,6 +74,12 @@ std::string to_html(const Table& table) {
     html += cell("th", i, table.head[i], " scope=\"col\"");
   html += "</tr></thead>\n<tbody>\n";
   for (const Table::Row& row : table.rows) {
+    if (row.is_heading) {
+      html +=
+          fmt::format("<tr class=\"heading\"><th scope=\"rowgroup\" colspan=\"{}\">{}</th></tr>\n",
+                      table.head.size(), row.cells.at(0));
+      continue;
+    }
     html += row.highlighted ? "<tr class=\"differs\">" : "<tr>";
     for (std::size_t i = 0; i < row.cells.size(); ++i)
       html += i == 0 ? cell("th", i, row.cells[i], " scope=\"row\"") : cell("td", i, row.cells[i]);

@@ -22,6 +22,7 @@ struct Table {
   struct Row {
     std::vector<std::string> cells;
     bool highlighted = false;
+    bool is_heading = false;  // one cell, over the whole width
   };
   std::vector<std::string> head;
   std::vector<Row> rows;

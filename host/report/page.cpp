@@ -3,13 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <functional>
 #include <set>
-#include <tuple>
 #include <unordered_map>
 
-#include "host/base/duration.hpp"
 #include "host/report/chart.hpp"
 #include "host/report/html.hpp"
 #include "host/report/sections.hpp"
@@ -23,112 +19,6 @@ std::string cell(const std::optional<std::string>& text) {
 }
 std::string cell(std::optional<std::uint64_t> count) {
   return count ? fmt::format("{}", *count) : std::string(kNothing);
-}
-
-// --- final figures -----------------------------------------------------------------------------
-
-struct Column {
-  std::string head;
-  std::function<std::optional<double>(const ReportRun&)> value;
-  int digits = 2;
-  bool lower_is_better = false;
-};
-
-std::vector<Column> final_columns(const Runs& runs) {
-  const auto test = [](auto member) {
-    return [member](const ReportRun& run) -> std::optional<double> {
-      const auto found = test_of(run);
-      return found ? member(*found) : std::nullopt;
-    };
-  };
-  using E = const Evaluation&;
-  std::vector<Column> columns = {
-      {"train C_hat",
-       [](const ReportRun& run) {
-         return run.metrics.empty() ? std::nullopt : run.metrics.back().train_c_hat;
-       }},
-      {"valid NLL, best", [](const ReportRun& run) { return run.state.best_valid_nll; }, 2, true},
-      {"test NLL", test([](E e) { return std::optional(e.nll); }), 2, true},
-      {"test error, %",
-       test([](E e) { return e.error ? std::optional(100 * *e.error) : std::nullopt; }), 2, true},
-      {"criterion SSE", test([](E e) { return e.criterion_sse; }), 2, true},
-      {"SSE of the mean", test([](E e) { return e.mean_sse; }), 2, true},
-      {"test M", test([](E e) { return std::optional(double(e.particles)); }), 0},
-      {"effective particles, test", [](const ReportRun& run) {
-         return run.measured ? std::optional(run.measured->test.effective_particles) : std::nullopt;
-       }}};
-  std::erase_if(columns, [&](const Column& column) {
-    return std::none_of(runs.begin(), runs.end(),
-                        [&](const ReportRun& run) { return column.value(run).has_value(); });
-  });
-  return columns;
-}
-
-// Figures of different tests, or of different M, do not show which run is better.
-bool comparable(const ReportRun& a, const ReportRun& b) {
-  const auto tested_on = [](const ReportRun& run) {
-    auto keys = key_texts(run.config);
-    std::erase_if(keys, [](const auto& key) {
-      return !key.first.starts_with("data.") || key.first == "data.limit" ||
-             key.first == "data.noise" || key.first == "data.center";
-    });
-    const auto test = test_of(run);
-    return std::tuple(keys, run.measured ? run.measured->data_name : "", test ? test->particles : 0,
-                      test ? test->examples : 0, run.config.eval.particles);
-  };
-  return tested_on(a) == tested_on(b);
-}
-
-// Is the value the lowest of the runs that may be compared with this one, and are there any?
-bool is_best(const Runs& runs, std::size_t r, const Column& column) {
-  const auto value = column.value(runs[r]);
-  if (!column.lower_is_better || !value) return false;
-  std::size_t others = 0;
-  for (std::size_t k = 0; k < runs.size(); ++k) {
-    const auto other = column.value(runs[k]);
-    if (k == r || !other || !comparable(runs[r], runs[k])) continue;
-    if (*other < *value) return false;
-    ++others;
-  }
-  return others > 0;
-}
-
-std::string final_figures(const Runs& runs) {
-  const std::vector<Column> columns = final_columns(runs);
-  Table table{.text_columns = 2};
-  table.head = {"run", "network", "parameters", "estimator", "M", "epochs"};
-  for (const Column& column : columns) table.head.push_back(column.head);
-  table.head.push_back("time");
-  for (std::size_t r = 0; r < runs.size(); ++r) {
-    const ReportRun& run = runs[r];
-    const TrainOptions& train = run.config.train;
-    std::vector<std::string> cells = {
-        named(runs, r),
-        escape(to_string(run.network)),
-        fmt::format("{}", ParamLayout(run.network).parameter_count()),
-        run.network.trains_s() ? std::string(row_of(train.estimator).name) : std::string(kNothing),
-        run.network.samples() ? fmt::format("{}", train.particles) : std::string(kNothing),
-        run.state.epoch < train.epochs ? fmt::format("{} of {}", run.state.epoch, train.epochs)
-                                       : fmt::format("{}", run.state.epoch)};
-    for (const Column& column : columns) {
-      const std::string text = fixed(column.value(run), column.digits);
-      cells.push_back(is_best(runs, r, column) ? fmt::format("<span class=\"best\">{}</span>", text)
-                                               : text);
-    }
-    cells.push_back(duration(run.state.seconds));
-    table.rows.push_back({std::move(cells)});
-  }
-  std::string notes;
-  for (const ReportRun& run : runs) {
-    if (!run.note.empty())
-      notes += fmt::format("<p>{}: {}</p>\n", escape(run.name), escape(run.note));
-  }
-  return section(
-      "Final figures",
-      "Nats per example. C_hat is the estimate of log P(y|x) from M draws of the hidden "
-      "units, NLL is \u2212C_hat with the M of the test. Bold: the best of the runs with the "
-      "same data and the same M.",
-      card(to_html(table)) + notes);
 }
 
 // --- warnings ----------------------------------------------------------------------------------
@@ -272,7 +162,7 @@ std::string report_page(const std::vector<ReportRun>& runs, const ReportOrigin& 
   html += fmt::format(
       "<p>{}. <span class=\"whole\">sfnn {},</span> <span class=\"whole\">{}</span></p></header>\n",
       data_of(runs), escape(origin.version), escape(origin.date));
-  html += final_figures(runs) + warnings(runs) + learning_section(runs) + particles_section(runs) +
+  html += final_section(runs, origin) + warnings(runs) + learning_section(runs) + particles_section(runs) +
           hidden_units_section(runs) + samples(runs) + config(runs) + machine(runs, origin);
   return html + "</body>\n</html>\n";
 }

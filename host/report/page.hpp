@@ -37,6 +37,7 @@ struct ReportRun {
 
 struct ReportOrigin {
   std::string version, date, device;
+  std::vector<std::string> settings = {};  // "data.test_limit=500": changes made for the page
 };
 
 std::string report_page(const std::vector<ReportRun>&, const ReportOrigin&);

@@ -131,7 +131,8 @@ std::string page_of_runs(Backend& backend, const std::vector<fs::path>& paths,
   }
   return report_page(runs, {.version = program_version(),
                             .date = utc_now(),
-                            .device = fmt::format("{}, {}", backend.describe(), cpu_model())});
+                            .device = fmt::format("{}, {}", backend.describe(), cpu_model()),
+                            .settings = options.settings});
 }
 
 }  // namespace sfnn

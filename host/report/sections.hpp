@@ -24,6 +24,8 @@ std::string section(std::string_view title, std::string_view text, const std::st
 std::string card(const std::string& content);
 std::string named(const Runs&, std::size_t r);  // a run's name with its colour
 
+std::string final_section(const Runs&, const ReportOrigin&);
+
 // Sections that are charts; empty if there is nothing to draw.
 std::string learning_section(const Runs&);
 std::string particles_section(const Runs&);

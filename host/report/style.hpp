@@ -50,9 +50,10 @@ thead th{color:var(--soft);font-weight:500;font-size:13px}
 tbody th{font-weight:500;white-space:nowrap}
 .number{text-align:right;white-space:nowrap}
 tr.differs>*{background:var(--mark)}
+tr.heading>*{color:var(--soft);font-size:13px;white-space:normal;padding-top:18px}
 tr>:first-child{padding-left:8px}
 .swatch{display:inline-block;width:12px;height:12px;border-radius:3px;margin-right:8px;vertical-align:-1px}
-thead .number{white-space:normal;vertical-align:bottom}
+thead th{vertical-align:bottom}thead .number{white-space:normal}
 .whole{white-space:nowrap}
 .best{font-weight:700}
 img{display:block;max-width:100%;height:auto}

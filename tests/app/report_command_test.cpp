@@ -46,6 +46,19 @@ TEST_F(ReportCommand, ReportComparesRuns) {
   EXPECT_EQ(run("report nowhere").code, 2);
 }
 
+TEST_F(ReportCommand, ThePageSaysOnHowManyExamplesItTested) {
+  train("first", "");
+  const auto page = [&](const std::string& settings) {
+    const Result report = run("report first --out page.html " + settings);
+    EXPECT_EQ(report.code, 0) << report.out;
+    return file("page.html");
+  };
+  EXPECT_THAT(page(""), HasSubstr("<td class=\"number\">60</td>"));
+  const std::string limited = page("--set data.test_limit=25");
+  EXPECT_THAT(limited, HasSubstr("<td class=\"number\">25</td>"));
+  EXPECT_THAT(limited, HasSubstr("made with data.test_limit=25, which is not"));
+}
+
 TEST_F(ReportCommand, ReportWithoutTheDataShowsWhatTheFilesTell) {
   train("first", "");
   // The same run, said to be of a data set that is not here.

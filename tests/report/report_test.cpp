@@ -147,14 +147,49 @@ TEST(Report, OnlyTheLikeIsCalledBest) {
   EXPECT_THAT(report_page({a, b, other}, kOrigin), Not(best("1.50")));
 }
 
+TEST(Report, RunsThatWereTestedAlikeStandUnderOneHeading) {
+  const ReportRun a = some_run("a"), b = some_run("b");
+  ReportRun few = some_run("few");
+  few.measured->test.examples = 500;
+  EXPECT_THAT(report_page({a, b}, kOrigin), Not(HasSubstr("Tested with")));
+  const std::string page = report_page({a, few, b}, kOrigin);
+  const std::string table = page.substr(0, page.find("</table>"));
+  EXPECT_EQ(count(table, "Tested with"), 2u);
+  EXPECT_THAT(table, HasSubstr("Tested with test examples = 500<"));
+  const std::size_t heading = table.find("Tested with test examples = 500");
+  EXPECT_LT(table.find(">b<"), heading) << "b stands with a";
+  EXPECT_GT(table.find(">few<"), heading);
+  EXPECT_THAT(table, HasSubstr("test examples</th>"));
+
+  // What the page itself sets is the same for all.
+  ReportRun limited = some_run("limited");
+  limited.config.eval.particles = 7;
+  EXPECT_THAT(report_page({a, limited}, kOrigin), HasSubstr("Tested with eval.particles = 7<"));
+  ReportOrigin origin = kOrigin;
+  origin.settings = {"eval.particles=3"};
+  EXPECT_THAT(report_page({a, limited}, origin), Not(HasSubstr("Tested with")));
+}
+
+TEST(Report, WhatWasChangedForThePageIsSaid) {
+  ReportOrigin origin = kOrigin;
+  EXPECT_THAT(report_page({some_run("a")}, origin), Not(HasSubstr("not part of")));
+  origin.settings = {"data.test_limit=500", "eval.particles=<b>"};
+  EXPECT_THAT(report_page({some_run("a")}, origin),
+              HasSubstr("made with data.test_limit=500, eval.particles=&lt;b&gt;, which is not"));
+}
+
 TEST(Report, EpochsAreWholeAndThoseBeyondThePlotAreSaid) {
   ReportRun run = some_run("first");
   EXPECT_THAT(report_page({run}, kOrigin), Not(HasSubstr(">1.5<")));
-  run.metrics.clear();
-  for (std::uint64_t epoch = 1; epoch <= 12; ++epoch)
-    run.metrics.push_back(
-        {.epoch = epoch, .train_c_hat = epoch == 1 ? -900.0 : -3.0 - 0.1 * double(epoch % 2)});
-  EXPECT_THAT(report_page({run}, kOrigin), HasSubstr("epoch 1 lies beyond the plot"));
+  const auto page_after = [&](std::uint64_t epochs) {
+    run.metrics.clear();
+    for (std::uint64_t epoch = 1; epoch <= epochs; ++epoch)
+      run.metrics.push_back(
+          {.epoch = epoch, .train_c_hat = epoch == 1 ? -900.0 : -3.0 - 0.1 * double(epoch % 2)});
+    return report_page({run}, kOrigin);
+  };
+  EXPECT_THAT(page_after(21), HasSubstr("epoch 1 lies beyond the plot"));
+  EXPECT_THAT(page_after(20), Not(HasSubstr("beyond the plot"))) << "a short run is shown whole";
 }
 
 TEST(Report, OnlyTheRunsWhoseEpochsLieBeyondThePlotAreSaidToBe) {
