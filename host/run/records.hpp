@@ -33,6 +33,11 @@ void visit_record(Self& record, V&& v) {
   v("test_criterion_sse", record.test_criterion_sse, IfEmpty::left_out);
   v("test_mean_sse", record.test_mean_sse, IfEmpty::left_out);
   v("test_particles", record.test_particles, IfEmpty::left_out);
+  v("test_examples", record.test_examples, IfEmpty::left_out);
+  v("test_nll_se", record.test_nll_se, IfEmpty::left_out);
+  v("test_error_se", record.test_error_se, IfEmpty::left_out);
+  v("test_criterion_sse_se", record.test_criterion_sse_se, IfEmpty::left_out);
+  v("test_mean_sse_se", record.test_mean_sse_se, IfEmpty::left_out);
   v("warnings", record.warnings, IfEmpty::left_out);
   v("seconds", record.seconds, IfEmpty::left_out);
   v("never_saved", record.never_saved, IfEmpty::left_out);

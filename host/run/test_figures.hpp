@@ -9,7 +9,9 @@
 
 namespace sfnn {
 
-std::string test_figures(const Evaluation&);  // "NLL 55.330 (M = 100), error 2.15 %"
+// "NLL 0.071 ± 0.003 (M = 100, 10000 examples), error 2.15 ± 0.15 %", with standard errors over
+// the examples.
+std::string test_figures(const Evaluation&);
 
 void add_test(EpochRecord&, const Evaluation&);
 std::optional<Evaluation> test_in(const EpochRecord&);  // what add_test wrote, if anything

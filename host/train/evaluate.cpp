@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "host/base/error.hpp"
+#include "host/base/statistics.hpp"
 #include "host/train/pass.hpp"
 #include "host/train/staged_data.hpp"
 #include "kernels/output.hpp"
@@ -19,6 +20,12 @@ namespace {
 struct Sums {
   std::vector<double> curve;
   double ess = 0, errors = 0, mean_sse = 0;
+};
+
+// One set of draws: its figures and, of each example, what they are the means of.
+struct OneDraw {
+  Evaluation figures;          // with log_p
+  std::vector<double> losses;  // of the mean prediction: 1 for a wrong class, or the SSE
 };
 
 // Runs of tiles, each summed by one thread, and then added in order. The result depends on their
@@ -54,6 +61,9 @@ class RunningCriterion {
       }
     }
   }
+  double C_hat(std::int64_t n, std::int64_t M) const {
+    return examples_[n].weights.value() - std::log(double(M));
+  }
   double effective_particles(std::int64_t n) const { return examples_[n].effective(); }
 
  private:
@@ -67,15 +77,16 @@ struct Evaluator {
   std::int64_t M;
   bool predict;
 
-  void add(Tile tile, Lane& lane, Sums& sums) const;
-  Evaluation summarize(const std::vector<Sums>& parts) const;
+  void add(Tile tile, Lane& lane, Sums& sums, OneDraw& draw) const;
+  void summarize(const std::vector<Sums>& parts, Evaluation& result) const;
 
  private:
   const NetworkSpec& spec() const { return model.spec(); }
-  void add_prediction(const Tile& tile, const std::vector<float>& mean_sum, Sums& sums) const;
+  void add_prediction(const Tile& tile, const std::vector<float>& mean_sum, Sums& sums,
+                      OneDraw& draw) const;
 };
 
-void Evaluator::add(Tile tile, Lane& lane, Sums& sums) const {
+void Evaluator::add(Tile tile, Lane& lane, Sums& sums, OneDraw& draw) const {
   Backend& backend = model.backend();
   RunningCriterion criterion(tile.N);
   data.staged().gather(tile, {}, model.x_mean(), lane.pass);
@@ -94,28 +105,35 @@ void Evaluator::add(Tile tile, Lane& lane, Sums& sums) const {
     download(backend, lane.pass.log_w(), log_w);
     criterion.add(tile, log_w.data(), sums.curve);
   }
-  for (std::int64_t n = 0; n < tile.N; ++n) sums.ess += criterion.effective_particles(n);
+  for (std::int64_t n = 0; n < tile.N; ++n) {
+    sums.ess += criterion.effective_particles(n);
+    draw.figures.log_p[tile.first + n] = criterion.C_hat(n, M);
+  }
   if (predict) {
     const std::span mean(lane.mean_host.data(), tile.N * spec().D_out);
     download(backend, lane.mean.floats(), mean);
-    add_prediction(tile, lane.mean_host, sums);
+    add_prediction(tile, lane.mean_host, sums, draw);
   }
 }
 
-void Evaluator::add_prediction(const Tile& tile, const std::vector<float>& mean_sum,
-                               Sums& sums) const {
+void Evaluator::add_prediction(const Tile& tile, const std::vector<float>& mean_sum, Sums& sums,
+                               OneDraw& draw) const {
   const Columns& y = data.examples().y;
   const std::int64_t D_out = spec().D_out;
   for (std::int64_t n = 0; n < tile.N; ++n) {
     const float* mean = mean_sum.data() + n * D_out;
+    double& loss = draw.losses[tile.first + n];
     switch (spec().output) {
       case Output::softmax:
-        sums.errors +=
-            std::max_element(mean, mean + D_out) - mean != std::int64_t(y.at(tile.first + n, 0));
+        loss = std::max_element(mean, mean + D_out) - mean != std::int64_t(y.at(tile.first + n, 0));
+        sums.errors += loss;
         break;
       case Output::gaussian:
-        for (std::int64_t i = 0; i < D_out; ++i)
-          sums.mean_sse += std::pow(double(mean[i]) / double(M) - y.at(tile.first + n, i), 2);
+        for (std::int64_t i = 0; i < D_out; ++i) {
+          const double square = std::pow(double(mean[i]) / double(M) - y.at(tile.first + n, i), 2);
+          sums.mean_sse += square;
+          loss += square;
+        }
         break;
       case Output::bernoulli:
         break;
@@ -123,9 +141,8 @@ void Evaluator::add_prediction(const Tile& tile, const std::vector<float>& mean_
   }
 }
 
-Evaluation Evaluator::summarize(const std::vector<Sums>& parts) const {
-  const std::int64_t examples = data.examples().count;
-  Evaluation result{.examples = examples, .particles = M, .curve = std::vector<double>(M)};
+void Evaluator::summarize(const std::vector<Sums>& parts, Evaluation& result) const {
+  result.curve.resize(M);
   double ess = 0, errors = 0, mean_sse = 0;
   for (const Sums& sums : parts) {
     for (std::int64_t k = 0; k < M; ++k) result.curve[k] += sums.curve[k];
@@ -133,7 +150,7 @@ Evaluation Evaluator::summarize(const std::vector<Sums>& parts) const {
     errors += sums.errors;
     mean_sse += sums.mean_sse;
   }
-  const auto count = double(examples);
+  const auto count = double(data.examples().count);
   for (double& value : result.curve) value /= count;
   result.nll = -result.curve.back();
   result.effective_particles = ess / count;
@@ -148,6 +165,53 @@ Evaluation Evaluator::summarize(const std::vector<Sums>& parts) const {
     case Output::bernoulli:
       break;
   }
+}
+
+// --- several draws -----------------------------------------------------------------------------
+
+void set_standard_errors(Evaluation& result, const std::vector<double>& losses) {
+  EvaluationErrors& errors = result.standard_error;
+  errors.nll = standard_error_of(result.log_p);
+  if (result.error) errors.error = standard_error_of(losses);
+  if (result.criterion_sse && errors.nll) errors.criterion_sse = 2 * *errors.nll;
+  if (result.mean_sse) errors.mean_sse = standard_error_of(losses);
+}
+
+// values[k] is that of draw k.
+std::vector<double> mean_vector(const std::vector<OneDraw>& draws, auto&& values_of) {
+  std::vector<double> mean = values_of(draws.front());
+  for (std::size_t i = 0; i < mean.size(); ++i) {
+    for (std::size_t k = 1; k < draws.size(); ++k) mean[i] += values_of(draws[k])[i];
+    mean[i] /= double(draws.size());
+  }
+  return mean;
+}
+
+Evaluation mean_of_draws(const std::vector<OneDraw>& draws) {
+  const Evaluation& first = draws.front().figures;
+  Evaluation result{.examples = first.examples,
+                    .particles = first.particles,
+                    .draws = std::int64_t(draws.size())};
+  std::optional<double> no_spread;
+  const auto set = [&](auto Evaluation::*figure, std::optional<double>& sd) {
+    std::vector<double> values;
+    for (const OneDraw& draw : draws)
+      if (const std::optional<double> value = draw.figures.*figure) values.push_back(*value);
+    if (values.empty()) return;
+    result.*figure = mean_of(values);
+    sd = deviation_of(values);
+  };
+  set(&Evaluation::nll, result.draw_sd.nll);
+  set(&Evaluation::effective_particles, no_spread);
+  set(&Evaluation::error, result.draw_sd.error);
+  set(&Evaluation::criterion_sse, result.draw_sd.criterion_sse);
+  set(&Evaluation::mean_sse, result.draw_sd.mean_sse);
+  result.curve = mean_vector(
+      draws, [](const OneDraw& d) -> auto& { return d.figures.curve; });
+  result.log_p = mean_vector(
+      draws, [](const OneDraw& d) -> auto& { return d.figures.log_p; });
+  set_standard_errors(result, mean_vector(
+                                  draws, [](const OneDraw& d) -> auto& { return d.losses; }));
   return result;
 }
 
@@ -192,10 +256,11 @@ Evaluation evaluate(const Model& model, const Examples& examples, const Evaluate
   return evaluate(model, EvaluationData(model, examples, options.particles), options);
 }
 
-Evaluation evaluate(const Model& model, const EvaluationData& data,
-                    const EvaluateOptions& options) {
+namespace {
+
+OneDraw evaluate_once(const Model& model, const EvaluationData& data,
+                      const EvaluateOptions& options, std::uint64_t seed) {
   Backend& backend = model.backend();
-  const Range range(backend, "evaluate");
   const std::int64_t M = particles_of(model.spec(), options.particles);
   const std::int64_t count = data.examples().count, tile_size = data.tile();
   const std::int64_t tiles = (count + tile_size - 1) / tile_size;
@@ -205,10 +270,12 @@ Evaluation evaluate(const Model& model, const EvaluationData& data,
   for (std::int64_t lane = 0; lane < std::min<std::int64_t>(backend.lanes(), parts); ++lane) {
     lanes.push_back(std::make_unique<Lane>(
         backend, model.spec(),
-        PassOptions{.seed = options.seed, .first_site = model.first_site(), .backward = false},
-        tile_size, std::min(M, kParticleChunk), predict));
+        PassOptions{.seed = seed, .first_site = model.first_site(), .backward = false}, tile_size,
+        std::min(M, kParticleChunk), predict));
   }
   const Evaluator evaluator{.model = model, .data = data, .M = M, .predict = predict};
+  OneDraw draw{.figures = {.examples = count, .particles = M, .log_p = std::vector<double>(count)},
+               .losses = std::vector<double>(predict ? count : 0)};
   std::vector<Sums> sums(parts);
   backend.set_clock({.step = kEvaluationStep});
   backend.for_each(parts, [&](std::int64_t p, int lane) {
@@ -216,10 +283,25 @@ Evaluation evaluate(const Model& model, const EvaluationData& data,
     for (std::int64_t t = tiles * p / parts; t < tiles * (p + 1) / parts; ++t) {
       const std::int64_t first = t * tile_size;
       evaluator.add({.first = first, .N = std::min(tile_size, count - first)}, *lanes[lane],
-                    sums[p]);
+                    sums[p], draw);
     }
   });
-  return evaluator.summarize(sums);
+  evaluator.summarize(sums, draw.figures);
+  return draw;
+}
+
+}  // namespace
+
+Evaluation evaluate(const Model& model, const EvaluationData& data,
+                    const EvaluateOptions& options) {
+  if (options.draws < 1) throw ConfigError("an evaluation needs at least one draw");
+  const Range range(model.backend(), "evaluate");
+  // A network that draws nothing says the same each time.
+  const std::int64_t count = model.spec().samples() ? options.draws : 1;
+  std::vector<OneDraw> draws;
+  for (std::int64_t k = 0; k < count; ++k)
+    draws.push_back(evaluate_once(model, data, options, options.seed + std::uint64_t(k)));
+  return mean_of_draws(draws);
 }
 
 std::vector<float> sample_outputs(const Model& model, const Examples& examples,

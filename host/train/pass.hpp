@@ -73,6 +73,9 @@ class Pass {
   float* log_w() const { return log_w_; }        // [N*M]
   const float* w_bar() const { return w_bar_; }  // [N*M]
   ConstMatrix a_s(std::int64_t l) const { return layers_[l].a_s.top(input_rows(l)); }
+  ConstMatrix d(std::int64_t l) const {
+    return layers_[l].d.top(layers_[l].output_shared ? tile_.N : tile_.rows());
+  }
   Bits s(std::int64_t l) const { return layers_[l].s.top(tile_.rows()); }
 
   // The products that make a, d and o, from the first layer up.

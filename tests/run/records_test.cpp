@@ -25,6 +25,11 @@ EpochRecord full() {
           .test_criterion_sse = 3.5,
           .test_mean_sse = 2.5,
           .test_particles = 100,
+          .test_examples = 10000,
+          .test_nll_se = 0.25,
+          .test_error_se = 0.5,
+          .test_criterion_sse_se = 0.75,
+          .test_mean_sse_se = 1.5,
           .warnings = {"units are stuck"},
           .seconds = 12.5,
           .never_saved = true};
@@ -36,6 +41,8 @@ TEST(EpochRecord, KeysStayWhatTheyAre) {
             R"({"epoch":3,"step":600,"train_c_hat":-60.25,"valid_nll":58.5,"learning_rate":0.1,)"
             R"("effective_particles":4.5,"valid_error":0.25,"test_nll":57.5,"test_error":0.125,)"
             R"("test_criterion_sse":3.5,"test_mean_sse":2.5,"test_particles":100,)"
+            R"("test_examples":10000,"test_nll_se":0.25,"test_error_se":0.5,)"
+            R"("test_criterion_sse_se":0.75,"test_mean_sse_se":1.5,)"
             R"("warnings":["units are stuck"],"seconds":12.5,"never_saved":true})");
   EXPECT_EQ(to_text(EpochRecord{.epoch = 1}), R"({"epoch":1,"valid_nll":null})");
 }

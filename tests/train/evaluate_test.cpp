@@ -5,6 +5,7 @@
 
 #include "host/base/error.hpp"
 #include "host/devices/registry.hpp"
+#include "host/train/hidden_means.hpp"
 #include "kernels/philox.hpp"
 #include "tests/support/compare.hpp"
 #include "tests/support/networks.hpp"
@@ -117,6 +118,74 @@ TEST(Evaluate, SameBitsForAnyNumberOfThreads) {
     const Evaluation several = Fixture(spec, 101, threads).run(20);
     EXPECT_EQ(several.curve, one.curve);
     EXPECT_EQ(several.error, one.error);
+    EXPECT_EQ(several.log_p, one.log_p);
+    EXPECT_EQ(several.standard_error.nll, one.standard_error.nll);
+    EXPECT_EQ(several.standard_error.error, one.standard_error.error);
+  }
+}
+
+// The spread of what the figures are the means of, by its definition.
+TEST(Evaluate, StandardErrorsAreThoseOfTheExamples) {
+  for (const Output output : {Output::softmax, Output::gaussian, Output::bernoulli}) {
+    Fixture f(network(6, {"9s"}, 4, output), 25);
+    const Evaluation result = f.run(20);
+    const double n = 25;
+    ASSERT_EQ(result.log_p.size(), 25u);
+    double sum = 0, squares = 0;
+    for (const double log_p : result.log_p) sum += log_p, squares += log_p * log_p;
+    EXPECT_NEAR(result.nll, -sum / n, 1e-9);
+    const double se = std::sqrt((squares - sum * sum / n) / (n - 1) / n);
+    EXPECT_NEAR(*result.standard_error.nll, se, 1e-9);
+    EXPECT_FALSE(result.draw_sd.nll) << "one draw has no spread";
+    EXPECT_EQ(result.standard_error.error.has_value(), output == Output::softmax);
+    if (result.error) {
+      const double e = *result.error;
+      EXPECT_NEAR(*result.standard_error.error, std::sqrt(e * (1 - e) / (n - 1)), 1e-12);
+    }
+    EXPECT_EQ(result.standard_error.mean_sse.has_value(), output == Output::gaussian);
+    EXPECT_EQ(result.standard_error.criterion_sse.has_value(), output == Output::gaussian);
+  }
+  Fixture one(network(6, {"9s"}, 4, Output::bernoulli), 1);
+  EXPECT_FALSE(one.run(5).standard_error.nll) << "one example has no spread";
+}
+
+TEST(Evaluate, SeveralDrawsAreThoseOfTheFollowingSeeds) {
+  Fixture f(network(6, {"9s", "5s"}, 4, Output::gaussian), 12);
+  const auto draw = [&](std::uint64_t seed, std::int64_t draws) {
+    return evaluate(f.model, f.examples, {.particles = 7, .seed = seed, .draws = draws});
+  };
+  const Evaluation both = draw(8, 2), first = draw(8, 1), second = draw(9, 1);
+  EXPECT_EQ(both.draws, 2);
+  EXPECT_NE(first.nll, second.nll);
+  EXPECT_DOUBLE_EQ(both.nll, (first.nll + second.nll) / 2);
+  EXPECT_DOUBLE_EQ(*both.mean_sse, (*first.mean_sse + *second.mean_sse) / 2);
+  EXPECT_DOUBLE_EQ(both.curve[3], (first.curve[3] + second.curve[3]) / 2);
+  EXPECT_DOUBLE_EQ(both.log_p[5], (first.log_p[5] + second.log_p[5]) / 2);
+  EXPECT_NEAR(*both.draw_sd.nll, std::abs(first.nll - second.nll) / std::sqrt(2), 1e-12);
+  Fixture fixed(network(6, {"9d"}, 4, Output::gaussian), 12);
+  EXPECT_EQ(evaluate(fixed.model, fixed.examples, {.draws = 5}).draws, 1) << "nothing to draw";
+}
+
+TEST(HiddenMeans, EqualTheReferenceForAnyNumberOfThreads) {
+  const NetworkSpec spec = network(6, {"9s", "5s+7d", "3n+4d", "8s"}, 4, Output::bernoulli);
+  const std::int64_t M = 70, units = 9 + 5 + 7 + 3 + 4 + 8;  // more than one chunk
+  for (const bool plain : {true, false}) {
+    Fixture f(spec, 9, 1, plain);
+    const auto means = hidden_means(f.model, f.examples, {.particles = M, .seed = 8});
+    ASSERT_EQ(hidden_units(spec), units);
+    const ReferenceResult expected = f.reference(M);
+    Vector reference(9 * units);
+    for (std::int64_t r = 0; r < 9 * M; ++r) {
+      std::int64_t column = r / M * units;
+      for (const ReferenceLayer& layer : expected.particles[r].layers) {
+        for (const double p : layer.p) reference[column++] += p / double(M);
+        for (const double d : layer.d) reference[column++] += d / double(M);
+      }
+    }
+    ASSERT_EQ(means.size(), reference.size());
+    for (std::size_t e = 0; e < means.size(); ++e) EXPECT_NEAR(means[e], reference[e], 1e-5) << e;
+    Fixture threaded(spec, 9, 4, plain);
+    EXPECT_EQ(hidden_means(threaded.model, threaded.examples, {.particles = M, .seed = 8}), means);
   }
 }
 

@@ -13,17 +13,28 @@ namespace sfnn {
 struct EvaluateOptions {
   std::int64_t particles = 100;  // M
   std::uint64_t seed = 1;
-  bool predict = true;  // what needs the mean prediction too: the error, the SSE of the mean
+  bool predict = true;     // what needs the mean prediction too: the error, the SSE of the mean
+  std::int64_t draws = 1;  // times that all particles are drawn, by the seeds seed, seed + 1, ...
 };
 
+// An error of each figure; empty if the figure is, or if there are fewer than two values.
+struct EvaluationErrors {
+  std::optional<double> nll, error, criterion_sse, mean_sse;
+};
+
+// Every figure is the mean over the draws.
 struct Evaluation {
   std::int64_t examples = 0, particles = 1;
+  std::int64_t draws = 1;
   double nll = 0;             // mean of -C_hat_M
   std::vector<double> curve;  // mean of C_hat_1 .. C_hat_M, all from the same particles
+  std::vector<double> log_p;  // C_hat_M of each example: the estimate of log P(y|x)
   double effective_particles = 1;
   std::optional<double> error;          // softmax: share with a wrong argmax of mean_m P(y|h^m)
   std::optional<double> criterion_sse;  // Gaussian: mean of -2 logmeanexp_m(-SSE_m / 2)
   std::optional<double> mean_sse;       // Gaussian: mean SSE of the mean prediction
+  EvaluationErrors standard_error;      // over the examples
+  EvaluationErrors draw_sd;             // standard deviation over the draws
 };
 
 // Throws ConfigError if there are no such examples or they do not fit the network.

@@ -60,7 +60,8 @@ struct EpochRecord {
   std::optional<double> valid_error;
   // The last epoch only.
   std::optional<double> test_nll, test_error, test_criterion_sse, test_mean_sse;
-  std::optional<std::int64_t> test_particles;
+  std::optional<std::int64_t> test_particles, test_examples;
+  std::optional<double> test_nll_se, test_error_se, test_criterion_sse_se, test_mean_sse_se;
   std::vector<std::string> warnings;
   std::optional<double> seconds;  // training time so far
   bool never_saved = false;       // checkpoints were due before, and none could be written
