@@ -11,6 +11,11 @@ std::string report_html(const Device& device, const std::vector<std::filesystem:
   return page_of_runs(backend_of(device), runs, options);
 }
 
+std::string report_json(const Device& device, const std::vector<std::filesystem::path>& runs,
+                        const ReportOptions& options) {
+  return json_of_runs(backend_of(device), runs, options);
+}
+
 std::string sample_png(const Network& network, const Data& data, const PictureOptions& options) {
   require_fit(network, data);
   return encode_png(sample_picture(network.impl().test_model(), data.impl()->set,

@@ -53,6 +53,18 @@ void add_run(CLI::App& app, std::string& run, bool& best) {
       "Use the checkpoint with the lowest validation NLL, not the newest; needs data.valid");
 }
 
+void add_seeds(CLI::App& app, std::int64_t& draws) {
+  app.add_option("--seeds", draws,
+                 "Number of times to draw the particles, by the seeds s, s + 1, ... from the run's "
+                 "own: figures become means over the draws, with their spread")
+      ->type_name("K")
+      ->check(from_to(1, 10'000));
+}
+
+void add_json(CLI::App& app, bool& json) {
+  app.add_flag("--json", json, "Print the same for programs, as JSON; docs/json.md has every key");
+}
+
 CLI::Validator from_to(std::int64_t low, std::int64_t high) {
   return CLI::Range(low, high).description("");
 }

@@ -9,6 +9,9 @@
 #include "host/app/command_line.hpp"
 #include "host/app/commands.hpp"
 #include "host/base/duration.hpp"
+#include "host/base/error.hpp"
+#include "host/run/json.hpp"
+#include "host/run/rate_search.hpp"
 #include "host/run/records.hpp"
 #include "host/run/run_directory.hpp"
 #include "host/run/test_figures.hpp"
@@ -20,7 +23,7 @@ namespace fs = std::filesystem;
 
 struct InfoCommand {
   std::string run;
-  bool best = false;
+  bool best = false, json = false;
 };
 
 void print_state(const Checkpoint& checkpoint) {
@@ -83,34 +86,112 @@ std::optional<RunDirectory> run_of(const fs::path& path) {
 }
 
 // Records up to the checkpoint's epoch.
-void print_history(const RunDirectory& run, const TrainState& state) {
+std::vector<EpochRecord> epochs_until(const RunDirectory& run, const TrainState& state) {
   std::vector<EpochRecord> epochs = read_epochs(run.metrics(), warn);
   std::erase_if(epochs, [&](const EpochRecord& epoch) {
     return epoch.epoch.value_or(0) > std::uint64_t(state.epoch);
   });
+  return epochs;
+}
+
+// "2026-01-31 12:30 UTC, from step 600, on cpu (AVX2, 2 threads), sfnn 0.1.0"
+std::string text_of(const SessionRecord& session) {
+  std::string text = session.started.value_or("at an unknown time");
+  if (session.step) text += fmt::format(", from step {}", *session.step);
+  if (session.device) text += fmt::format(", on {}", *session.device);
+  if (session.cpu) text += fmt::format(", {}", *session.cpu);
+  if (session.version) text += fmt::format(", sfnn {}", *session.version);
+  return Error::without_controls(text);
+}
+
+void print_history(const RunDirectory& run, const TrainState& state) {
+  const std::vector<EpochRecord> epochs = epochs_until(run, state);
   if (!epochs.empty()) {
     print_epochs(epochs);
     if (const auto test = test_in(epochs.back()))
       fmt::print("test         {}\n", test_figures(*test));
   }
-  for (const MetricsLine& session : read_metrics(run.sessions(), warn))
-    fmt::print("session      {}\n", session.dump());
+  for (const SessionRecord& session : read_sessions(run.sessions(), warn))
+    fmt::print("session      {}\n", text_of(session));
 }
 
-int run_info(const InfoCommand& command) {
-  const Checkpoint checkpoint = open_checkpoint(command.run, command.best, warn);
-  print_network(checkpoint.network());
-  print_state(checkpoint);
-  if (const auto run = run_of(command.run)) print_history(*run, checkpoint.state);
+// The rates that --search-lr has tried.
+void print_search(const RunDirectory& run) {
+  const auto search = saved_search(run);
+  if (!search) return;
+  fmt::print("search       learning rates from {} to {}\n", search->range.low, search->range.high);
+  fmt::print("  {}\n", kTrialHead);
+  for (const RateTrial& trial : saved_trials(run)) fmt::print("  {}\n", to_row(trial));
+}
+
+void print_config(const Config& config) {
   fmt::print("config\n");
-  const Config defaults;
-  const auto standard = key_texts(defaults), used = key_texts(checkpoint.config);
+  const auto standard = key_texts(Config()), used = key_texts(config);
   for (std::size_t k = 0; k < used.size(); ++k) {
     fmt::print("  {:<22} {}{}\n", used[k].first, used[k].second,
                used[k] == standard[k] || standard[k].second.empty()
                    ? ""
                    : fmt::format("  (default {})", standard[k].second));
   }
+}
+
+Json json_of_search(const RunDirectory& run) {
+  const auto search = saved_search(run);
+  if (!search) return nullptr;
+  Json trials = Json::array();
+  for (const RateTrial& trial : saved_trials(run)) {
+    trials.push_back({{"learning_rate", trial.rate},
+                      {"end", to_string(trial.end)},
+                      {"valid_nll", trial.valid_nll}});
+  }
+  return {{"low", search->range.low}, {"high", search->range.high}, {"trials", std::move(trials)}};
+}
+
+void print_json(const Checkpoint& checkpoint, const std::optional<RunDirectory>& run) {
+  Json json = {{"network", json_of(checkpoint.network())},
+               {"checkpoint", json_of_state(checkpoint)}};
+  if (run) {
+    json["epochs"] = json_of(epochs_until(*run, checkpoint.state));
+    json["sessions"] = json_of(read_sessions(run->sessions(), warn));
+    if (const Json search = json_of_search(*run); !search.is_null()) json["search"] = search;
+  }
+  json["config"] = json_of(checkpoint.config);
+  fmt::print("{}", to_text(json));
+}
+
+// A run that is still looking for its rate has no checkpoint to show.
+bool only_searches(const fs::path& path) {
+  const RunDirectory run(path);
+  return fs::is_directory(path) && !run.holds_run() && saved_search(run);
+}
+
+int show_search(const RunDirectory& run, bool json) {
+  const Config config = saved_search(run)->config;
+  if (json) {
+    fmt::print("{}", to_text(Json{{"search", json_of_search(run)}, {"config", json_of(config)}}));
+    return kDone;
+  }
+  fmt::print("state        the search for the learning rate has not ended\n");
+  print_search(run);
+  print_config(config);
+  return kDone;
+}
+
+int run_info(const InfoCommand& command) {
+  if (only_searches(command.run)) return show_search(RunDirectory(command.run), command.json);
+  const Checkpoint checkpoint = open_checkpoint(command.run, command.best, warn);
+  const auto run = run_of(command.run);
+  if (command.json) {
+    print_json(checkpoint, run);
+    return kDone;
+  }
+  print_network(checkpoint.network());
+  print_state(checkpoint);
+  if (run) {
+    print_search(*run);
+    print_history(*run, checkpoint.state);
+  }
+  print_config(checkpoint.config);
   return kDone;
 }
 
@@ -120,7 +201,9 @@ void add_info_command(CLI::App& app, int& code) {
   CLI::App* sub = app.add_subcommand("info", "Show a run: network, state, history, config");
   const auto command = std::make_shared<InfoCommand>();
   add_run(*sub, command->run, command->best);
-  sub->footer(examples("  sfnn info runs/first\n  sfnn info model.safetensors"));
+  add_json(*sub, command->json);
+  sub->footer(examples(
+      "  sfnn info runs/first\n  sfnn info runs/first --json\n  sfnn info model.safetensors"));
   sub->callback([command, &code] { code = run_info(*command); });
 }
 

@@ -5,6 +5,7 @@
 
 #include "host/app/command_line.hpp"
 #include "host/app/commands.hpp"
+#include "host/base/error.hpp"
 #include "host/devices/registry.hpp"
 #include "host/formats/atomic_file.hpp"
 #include "host/report/page_of_runs.hpp"
@@ -19,17 +20,26 @@ struct ReportCommand {
   MachineOptions machine;
   std::vector<std::string> runs, settings;
   std::string out;  // empty: report.html in the first run's directory
-  bool best = false;
+  std::int64_t seeds = 1;
+  bool best = false, json = false;
 };
 
 int run_report(const ReportCommand& command) {
+  if (command.json && !command.out.empty())
+    throw ConfigError("--json prints the figures, --out writes the page: choose one of them");
   if (!command.out.empty()) require_output("--out", command.out, {".html"});
   const auto backend = make_backend(command.machine.backend);
-  const std::string page = page_of_runs(*backend, {command.runs.begin(), command.runs.end()},
-                                        {.best = command.best,
-                                         .settings = command.settings,
-                                         .data_root = command.machine.data_root,
-                                         .warning = warn});
+  const std::vector<fs::path> runs(command.runs.begin(), command.runs.end());
+  const ReportOptions options{.best = command.best,
+                              .settings = command.settings,
+                              .data_root = command.machine.data_root,
+                              .draws = command.seeds,
+                              .warning = warn};
+  if (command.json) {
+    fmt::print("{}", json_of_runs(*backend, runs, options));
+    return kDone;
+  }
+  const std::string page = page_of_runs(*backend, runs, options);
   const fs::path out =
       command.out.empty() ? RunDirectory(command.runs[0]).report() : fs::path(command.out);
   if (command.out.empty()) {
@@ -56,6 +66,10 @@ void add_report_command(CLI::App& app, int& code) {
                 "data.valid");
   sub->add_option("--out", command->out, "HTML file (else report.html in the first directory)")
       ->check(not_empty());
+  add_seeds(*sub, command->seeds);
+  sub->add_flag("--json", command->json,
+                "Print the figures of the page for programs, as JSON, and write no page; "
+                "docs/json.md has every key");
   sub->footer(
       examples("  sfnn report runs/first\n"
                "  sfnn report runs/g1 runs/g3 runs/g5 --out estimators.html\n"

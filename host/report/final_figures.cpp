@@ -18,7 +18,23 @@ struct Column {
   std::function<std::optional<double>(const ReportRun&)> value;
   int digits = 2;
   bool lower_is_better = false;
+  std::function<std::optional<double>(const ReportRun&)> standard_error = {};
 };
+
+std::int64_t draws_of(const Runs& runs) {
+  std::int64_t draws = 1;
+  for (const ReportRun& run : runs)
+    if (run.measured) draws = std::max(draws, run.measured->test.draws);
+  return draws;
+}
+
+// "55.43 \u00b1 0.12"
+std::string text_of(const Column& column, const ReportRun& run) {
+  std::string text = fixed(column.value(run), column.digits);
+  if (const auto error = column.standard_error ? column.standard_error(run) : std::nullopt)
+    text += fmt::format(" \u00b1 {:.{}f}", *error, column.digits);
+  return text;
+}
 
 std::vector<Column> columns_of(const Runs& runs) {
   const auto test = [](auto member) {
@@ -27,14 +43,26 @@ std::vector<Column> columns_of(const Runs& runs) {
       return found ? member(*found) : std::nullopt;
     };
   };
+  const auto error = [test](std::optional<double> EvaluationErrors::*figure, double factor = 1) {
+    return test([=](const Evaluation& e) -> std::optional<double> {
+      const std::optional<double> value = e.standard_error.*figure;
+      return value ? std::optional(factor * *value) : std::nullopt;
+    });
+  };
+  const auto spread = [](const Evaluation& e) { return e.draw_sd.nll; };
   const auto count = [](std::int64_t n) { return n > 0 ? std::optional(double(n)) : std::nullopt; };
   using E = const Evaluation&;
   std::vector<Column> columns = {
-      {"test NLL", test([](E e) { return std::optional(e.nll); }), 2, true},
+      {"test NLL", test([](E e) { return std::optional(e.nll); }), 2, true,
+       error(&EvaluationErrors::nll)},
+      {fmt::format("sd of NLL over {} draws", draws_of(runs)), test(spread), 3},
       {"test error, %",
-       test([](E e) { return e.error ? std::optional(100 * *e.error) : std::nullopt; }), 2, true},
-      {"criterion SSE", test([](E e) { return e.criterion_sse; }), 2, true},
-      {"SSE of the mean", test([](E e) { return e.mean_sse; }), 2, true},
+       test([](E e) { return e.error ? std::optional(100 * *e.error) : std::nullopt; }), 2, true,
+       error(&EvaluationErrors::error, 100)},
+      {"criterion SSE", test([](E e) { return e.criterion_sse; }), 2, true,
+       error(&EvaluationErrors::criterion_sse)},
+      {"SSE of the mean", test([](E e) { return e.mean_sse; }), 2, true,
+       error(&EvaluationErrors::mean_sse)},
       {"test examples", test([count](E e) { return count(e.examples); }), 0},
       {"test M", test([](E e) { return std::optional(double(e.particles)); }), 0},
       {"effective particles, test",
@@ -54,8 +82,8 @@ std::vector<Column> columns_of(const Runs& runs) {
 
 // --- runs that were tested alike ---------------------------------------------------------------
 
-// What a test depends on, apart from the network: figures of different tests, or of different M, do
-// not show which run is better.
+// What a test depends on, apart from the network, by name; empty if it does not matter: figures of
+// different tests, or of different M, do not show which run is better.
 using Test = std::vector<std::pair<std::string, std::string>>;
 
 Test tested_on(const ReportRun& run, const std::vector<std::string>& settings) {
@@ -68,7 +96,7 @@ Test tested_on(const ReportRun& run, const std::vector<std::string>& settings) {
   std::set<std::string_view> idle = {"data.limit", "data.noise", "data.center"};  // of training
   if (counted) idle.insert("data.test_limit");
   for (const auto& [key, text] : key_texts(config))
-    if (key.starts_with("data.") && !idle.contains(key)) facts.emplace_back(key, text);
+    if (key.starts_with("data.")) facts.emplace_back(key, idle.contains(key) ? "" : text);
   facts.emplace_back("eval.particles", fmt::format("{}", config.eval.particles));
   return facts;
 }
@@ -96,7 +124,7 @@ std::string heading_of(const TestGroup& group, const std::vector<TestGroup>& gro
     const auto& [name, text] = group.test[k];
     const bool differs = std::ranges::any_of(
         groups, [&](const TestGroup& other) { return other.test[k].second != text; });
-    if (differs) facts.push_back(fmt::format("{} = {}", name, text.empty() ? kNothing : text));
+    if (differs && !text.empty()) facts.push_back(fmt::format("{} = {}", name, text));
   }
   return escape(fmt::format("Tested with {}", fmt::join(facts, ", ")));
 }
@@ -128,7 +156,7 @@ std::vector<std::string> cells_of(const Runs& runs, const TestGroup& group, std:
   const TrainOptions& train = run.config.train;
   std::vector<std::string> cells = {name_cell(runs, r)};
   for (const Column& column : columns) {
-    const std::string text = fixed(column.value(run), column.digits);
+    const std::string text = text_of(column, run);
     cells.push_back(is_best(runs, group, r, column)
                         ? fmt::format("<span class=\"best\">{}</span>", text)
                         : text);
@@ -183,9 +211,11 @@ std::string final_section(const Runs& runs, const ReportOrigin& origin) {
                                        : "";
   return section(
       "Final figures",
-      fmt::format("Nats per example. C_hat is the estimate of log P(y|x) from M draws of "
-                  "the hidden units, NLL is \u2212C_hat with the M of the test.{}",
-                  bold),
+      fmt::format(
+          "Nats per example. C_hat is the estimate of log P(y|x) from M draws of "
+          "the hidden units, NLL is \u2212C_hat with the M of the test; \u00b1 is the standard "
+          "error over the test examples.{}",
+          bold),
       card(to_html(table)) + notes_of(runs, origin));
 }
 

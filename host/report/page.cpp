@@ -162,8 +162,9 @@ std::string report_page(const std::vector<ReportRun>& runs, const ReportOrigin& 
   html += fmt::format(
       "<p>{}. <span class=\"whole\">sfnn {},</span> <span class=\"whole\">{}</span></p></header>\n",
       data_of(runs), escape(origin.version), escape(origin.date));
-  html += final_section(runs, origin) + warnings(runs) + learning_section(runs) + particles_section(runs) +
-          hidden_units_section(runs) + samples(runs) + config(runs) + machine(runs, origin);
+  html += final_section(runs, origin) + warnings(runs) + learning_section(runs) +
+          particles_section(runs) + hidden_units_section(runs) + samples(runs) + config(runs) +
+          machine(runs, origin);
   return html + "</body>\n</html>\n";
 }
 

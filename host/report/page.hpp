@@ -41,5 +41,6 @@ struct ReportOrigin {
 };
 
 std::string report_page(const std::vector<ReportRun>&, const ReportOrigin&);
+std::string report_json(const std::vector<ReportRun>&, const ReportOrigin&);  // docs/json.md
 
 }  // namespace sfnn

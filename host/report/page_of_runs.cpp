@@ -8,6 +8,7 @@
 #include "host/formats/atomic_file.hpp"
 #include "host/formats/png.hpp"
 #include "host/report/page.hpp"
+#include "host/report/sections.hpp"
 #include "host/run/loaded_network.hpp"
 #include "host/run/pictures.hpp"
 #include "host/run/run_directory.hpp"
@@ -75,7 +76,8 @@ std::string picture_of(const RunDirectory& directory, const Warn& warn) {
   return "";
 }
 
-Measured measure(Backend& backend, const LoadedNetwork& loaded, const Warn& warn) {
+Measured measure(Backend& backend, const LoadedNetwork& loaded, const ReportOptions& options) {
+  const Warn& warn = options.warning;
   const Config& config = loaded.config();
   const DataSet& data = loaded.data();
   const auto activity = [&](const Model& model) {
@@ -88,11 +90,13 @@ Measured measure(Backend& backend, const LoadedNetwork& loaded, const Warn& warn
   } catch (const Error& error) {
     warn(fmt::format("the weights that it started from are not shown: {}", error.what()));
   }
-  return {.data_name = data.name,
-          .test = evaluate(loaded.model(), data.test,
-                           {.particles = config.eval.particles, .seed = config.train.seed}),
-          .start = std::move(start),
-          .trained = activity(loaded.model())};
+  return {
+      .data_name = data.name,
+      .test = evaluate(
+          loaded.model(), data.test,
+          {.particles = config.eval.particles, .seed = config.train.seed, .draws = options.draws}),
+      .start = std::move(start),
+      .trained = activity(loaded.model())};
 }
 
 // What takes the data set. A report without it still shows what the run's files tell.
@@ -101,7 +105,7 @@ void add_measurements(Backend& backend, const ReportOptions& options, OpenedRun&
   try {
     const LoadedNetwork loaded(backend, {.data_root = options.data_root.string()},
                                opened.checkpoint, options.settings);
-    run.measured = measure(backend, loaded, options.warning);
+    run.measured = measure(backend, loaded, options);
     if (can_show(loaded.data())) {
       run.png = encode_png(
           sample_picture(loaded.model(), loaded.data(), loaded.config().train.seed, {.rows = 8}));
@@ -116,23 +120,36 @@ void add_measurements(Backend& backend, const ReportOptions& options, OpenedRun&
   }
 }
 
-}  // namespace
-
-std::string page_of_runs(Backend& backend, const std::vector<fs::path>& paths,
-                         const ReportOptions& options) {
+Runs read_runs(Backend& backend, const std::vector<fs::path>& paths, const ReportOptions& options) {
   const std::vector<std::string> names = names_of(paths);
   std::vector<OpenedRun> opened;
   for (std::size_t r = 0; r < names.size(); ++r)
     opened.push_back(open_run(paths[r], names[r], options));
-  std::vector<ReportRun> runs;
+  Runs runs;
   for (OpenedRun& run : opened) {
     add_measurements(backend, options, run);
     runs.push_back(std::move(run.run));
   }
-  return report_page(runs, {.version = program_version(),
-                            .date = utc_now(),
-                            .device = fmt::format("{}, {}", backend.describe(), cpu_model()),
-                            .settings = options.settings});
+  return runs;
+}
+
+ReportOrigin origin_of(const Backend& backend, const ReportOptions& options) {
+  return {.version = program_version(),
+          .date = utc_now(),
+          .device = fmt::format("{}, {}", backend.describe(), cpu_model()),
+          .settings = options.settings};
+}
+
+}  // namespace
+
+std::string page_of_runs(Backend& backend, const std::vector<fs::path>& paths,
+                         const ReportOptions& options) {
+  return report_page(read_runs(backend, paths, options), origin_of(backend, options));
+}
+
+std::string json_of_runs(Backend& backend, const std::vector<fs::path>& paths,
+                         const ReportOptions& options) {
+  return report_json(read_runs(backend, paths, options), origin_of(backend, options));
 }
 
 }  // namespace sfnn

@@ -270,6 +270,16 @@ std::string to_toml(const Config& config) {
   return text;
 }
 
+// What TOML calls a number, a string or a list of strings, JSON does, too.
+std::string to_json(const Config& config) {
+  std::string text;
+  Config::visit(
+      config, [&](std::string_view key, const auto& value, std::string_view, const Allowed&) {
+        append_item(text, ",", fmt::format("\"{}\":{}", key, TypeOf<decltype(value)>::toml(value)));
+      });
+  return fmt::format("{{{}}}", text);
+}
+
 namespace {
 
 // Choices that the help text does not name itself.

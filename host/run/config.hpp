@@ -148,6 +148,7 @@ void apply_setting(Config&, std::string_view key_equals_value);    // one --set
 Config changed(Config, const std::vector<std::string>& settings);  // all of them, then validated
 
 std::string to_toml(const Config&);  // every value, in the table's order, with its help
+std::string to_json(const Config&);  // every value by its key: numbers, text, true or false, lists
 std::string config_help();           // one line per key, with default and help
 
 std::vector<ConfigOption> config_options();  // every key

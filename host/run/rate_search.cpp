@@ -182,12 +182,22 @@ const char* words_for(TrialEnd end) {
   return "";
 }
 
-std::string row_of(const RateTrial& trial) {
-  return fmt::format("  {:<10} {:>6} {:>12}  {}", trial.rate, trial.valid_nll.size(),
+}  // namespace
+
+std::string to_row(const RateTrial& trial) {
+  return fmt::format("{:<10} {:>6} {:>12}  {}", trial.rate, trial.valid_nll.size(),
                      fmt::format("{:.4f}", trial.valid_nll.back()), words_for(trial.end));
 }
 
-}  // namespace
+std::vector<RateTrial> saved_trials(const RunDirectory& directory) {
+  std::vector<RateTrial> trials;
+  for (const MetricsLine& line : read_metrics(directory.search(), [](const std::string&) {})) {
+    const auto nlls = line.find("valid_nll");
+    const auto epochs = nlls == line.end() ? 0 : std::int64_t(nlls->size());
+    if (const auto trial = to_trial(line, epochs)) trials.push_back(*trial);
+  }
+  return trials;
+}
 
 RateRange parse_rate_range(const std::string& text) {
   const std::size_t colon = text.find(':');
@@ -261,18 +271,18 @@ std::optional<double> search_rate(Backend& backend, const MachineOptions& machin
 
   progress.say(fmt::format("learning rates on {} validation examples, {} epochs each:",
                            data.valid.count, config.train.epochs));
-  progress.say("  rate       epochs    valid NLL");
+  progress.say(fmt::format("  {}", kTrialHead));
   for (const double rate : grid) {
     const auto known = std::ranges::find(trials, rate, &RateTrial::rate);
     if (known != trials.end()) {
-      progress.say(row_of(*known));
+      progress.say("  " + to_row(*known));
       continue;
     }
     const auto trial = runs.run(rate, best_of(trials), search);
     if (!trial) return std::nullopt;
     append_metrics(file, to_line(*trial, key_of(config)));
     trials.push_back(*trial);
-    progress.say(row_of(*trial));
+    progress.say("  " + to_row(*trial));
   }
   std::erase_if(trials, [&](const RateTrial& trial) {
     return std::ranges::find(grid, trial.rate) == grid.end();

@@ -55,6 +55,11 @@ struct SavedSearch {
   std::int64_t epochs = 0;
 };
 std::optional<SavedSearch> saved_search(const RunDirectory&);
+// The trials so far, in the order in which they ended; lines that hold anything else are left out.
+std::vector<RateTrial> saved_trials(const RunDirectory&);
+
+inline constexpr const char* kTrialHead = "rate       epochs    valid NLL";
+std::string to_row(const RateTrial&);  // fits below kTrialHead
 
 // The best rate; none: stopped. Trials are kept in the run directory's search.jsonl as they end,
 // and one found there is not repeated. Throws ConfigError if there is nothing to validate on or if

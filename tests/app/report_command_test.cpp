@@ -73,7 +73,9 @@ TEST_F(ReportCommand, ReportWithoutTheDataShowsWhatTheFilesTell) {
   EXPECT_THAT(page, HasSubstr("not measured on its test examples"));
   EXPECT_THAT(page, HasSubstr("its test figures are from its own record"));
   const auto metrics = read_metrics(directory_ / "first/metrics.jsonl");
-  EXPECT_THAT(page, HasSubstr(fmt::format(">{:.2f}<", metrics.back()["test_nll"].get<double>())));
+  EXPECT_THAT(page, HasSubstr(fmt::format(">{:.2f} \u00b1 {:.2f}<",
+                                          metrics.back()["test_nll"].get<double>(),
+                                          metrics.back()["test_nll_se"].get<double>())));
   EXPECT_THAT(page, HasSubstr("Training criterion"));
   EXPECT_THAT(page, HasSubstr("data:image/png")) << "samples.png is at hand";
   EXPECT_THAT(page, Not(HasSubstr("Hidden layer")));

@@ -170,12 +170,24 @@ TEST(Report, RunsThatWereTestedAlikeStandUnderOneHeading) {
   EXPECT_THAT(report_page({a, limited}, origin), Not(HasSubstr("Tested with")));
 }
 
+TEST(Report, FiguresHaveTheirErrors) {
+  ReportRun run = some_run("a");
+  EXPECT_THAT(report_page({run}, kOrigin), Not(HasSubstr("sd of NLL")));
+  run.measured->test.standard_error.nll = 0.25;
+  run.measured->test.draws = 5;
+  run.measured->test.draw_sd.nll = 0.0125;
+  const std::string page = report_page({run}, kOrigin);
+  EXPECT_THAT(page, HasSubstr(">2.12 \u00b1 0.25<"));
+  EXPECT_THAT(page, HasSubstr("sd of NLL over 5 draws"));
+  EXPECT_THAT(page, HasSubstr(">0.013<"));
+}
+
 TEST(Report, WhatWasChangedForThePageIsSaid) {
   ReportOrigin origin = kOrigin;
   EXPECT_THAT(report_page({some_run("a")}, origin), Not(HasSubstr("not part of")));
-  origin.settings = {"data.test_limit=500", "eval.particles=<b>"};
+  origin.settings = {"data.test_limit=500", "net.init_from=<b>"};
   EXPECT_THAT(report_page({some_run("a")}, origin),
-              HasSubstr("made with data.test_limit=500, eval.particles=&lt;b&gt;, which is not"));
+              HasSubstr("made with data.test_limit=500, net.init_from=&lt;b&gt;, which is not"));
 }
 
 TEST(Report, EpochsAreWholeAndThoseBeyondThePlotAreSaid) {

@@ -16,6 +16,7 @@ struct ReportOptions {
   bool best = false;  // measure the checkpoints of lowest validation NLL, not the newest
   std::vector<std::string> settings = {};  // "eval.particles=1000": changes to the runs' configs
   std::filesystem::path data_root = {};    // as in Data::load
+  std::int64_t draws = 1;                  // as in EvaluateOptions
   // Told of what is left out of the page; a line each.
   std::function<void(const std::string&)> warning = [](const std::string&) {};
 };
@@ -24,6 +25,10 @@ struct ReportOptions {
 // directory holds no run, DataError if it has no sound checkpoint. A run whose data are not at hand
 // is shown without what takes them.
 std::string report_html(const Device&, const std::vector<std::filesystem::path>& runs,
+                        const ReportOptions& = {});
+
+// The figures of the same page for programs; docs/json.md has every key.
+std::string report_json(const Device&, const std::vector<std::filesystem::path>& runs,
                         const ReportOptions& = {});
 
 struct PictureOptions {

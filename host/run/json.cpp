@@ -1,0 +1,71 @@
+#include "host/run/json.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace sfnn {
+namespace {
+
+// A figure that does not exist for this network or this number of values has no key.
+void put(Json& json, const char* key, const std::optional<double>& value) {
+  if (value) json[key] = *value;
+}
+
+template <class Record>
+Json list_of(const std::vector<Record>& records) {
+  Json list = Json::array();
+  for (const Record& record : records) list.push_back(Json::parse(to_text(record)));
+  return list;
+}
+
+}  // namespace
+
+Json json_of(const Config& config) { return Json::parse(to_json(config)); }
+
+Json json_of(const Evaluation& test) {
+  Json json = {{"examples", test.examples}, {"particles", test.particles}, {"draws", test.draws}};
+  json["nll"] = test.nll;
+  put(json, "nll_se", test.standard_error.nll);
+  put(json, "nll_draw_sd", test.draw_sd.nll);
+  put(json, "error", test.error);
+  put(json, "error_se", test.standard_error.error);
+  put(json, "error_draw_sd", test.draw_sd.error);
+  put(json, "criterion_sse", test.criterion_sse);
+  put(json, "criterion_sse_se", test.standard_error.criterion_sse);
+  put(json, "criterion_sse_draw_sd", test.draw_sd.criterion_sse);
+  put(json, "mean_sse", test.mean_sse);
+  put(json, "mean_sse_se", test.standard_error.mean_sse);
+  put(json, "mean_sse_draw_sd", test.draw_sd.mean_sse);
+  json["effective_particles"] = test.effective_particles;
+  return json;
+}
+
+Json json_of(const NetworkSpec& spec) {
+  const ParamLayout layout(spec);
+  Json tensors = Json::array();
+  for (const ParamSlot& slot : layout.slots())
+    tensors.push_back({{"name", slot.name}, {"rows", slot.rows}, {"cols", slot.cols}});
+  return {{"text", to_string(spec)},
+          {"parameters", layout.parameter_count()},
+          {"tensors", std::move(tensors)}};
+}
+
+Json json_of_state(const Checkpoint& checkpoint) {
+  const TrainState& state = checkpoint.state;
+  Json json = {{"step", state.step},
+               {"epoch", state.epoch},
+               {"seconds", state.seconds},
+               {"tile", checkpoint.tiling.tile},
+               {"parts", checkpoint.tiling.parts}};
+  if (state.best_valid_nll) {
+    json["best_valid_nll"] = *state.best_valid_nll;
+    json["best_epoch"] = state.best_epoch;
+  }
+  return json;
+}
+
+Json json_of(const std::vector<EpochRecord>& epochs) { return list_of(epochs); }
+Json json_of(const std::vector<SessionRecord>& sessions) { return list_of(sessions); }
+
+std::string to_text(const Json& json) { return json.dump(2) + '\n'; }
+
+}  // namespace sfnn
