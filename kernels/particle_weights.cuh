@@ -33,8 +33,15 @@ __global__ void __launch_bounds__(kThreads, kMinBlocks)
     squares = Group::sum(squares);
     const float C_hat = lse.value() - std::log(float(M));
     if (p.omega_rule != OmegaRule::none && p.omega != p.w_bar) {
+      ParticleRow<float> row{float(M), C_hat, lse};
+      if (compares_particles(p.omega_rule)) {
+        for (std::int64_t m = Group::rank(); m < M; m += Group::kSize) row.add(log_w[m]);
+        row.lower = Group::merge(row.lower);
+        row.highest = Group::sum(row.highest);
+        row.sum = Group::sum(row.sum);
+      }
       for (std::int64_t m = Group::rank(); m < M; m += Group::kSize)
-        p.omega[n * M + m] = omega_at(p.omega_rule, p.w_bar[n * M + m], C_hat);
+        p.omega[n * M + m] = omega_at(p.omega_rule, row, log_w[m], p.w_bar[n * M + m]);
     }
     if (Group::rank() == 0) {
       p.C_hat[n] = C_hat;

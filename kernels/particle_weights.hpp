@@ -57,15 +57,59 @@ struct WeightSums {
   }
 };
 
+// All particles of an example, as omega's rules see them. Log-weights count from the largest.
 template <class Real>
-SFNN_HD Real omega_at(OmegaRule rule, Real w_bar, Real C_hat) {
+struct ParticleRow {
+  Real M = 1, C_hat = 0;
+  LogSumExp<Real> all;
+  // Only of rules that compare particles.
+  LogSumExp<Real> lower;  // those that weigh less than the largest
+  Real highest = 0;       // how many weigh as much as the largest
+  Real sum = 0;           // of log_w - all.max
+
+  SFNN_HD void add(Real log_w) {
+    if (log_w < all.max) {
+      lower.add(log_w);
+    } else {
+      highest += Real(1);
+    }
+    sum += log_w - all.max;
+  }
+
+  // log(1 - w_bar). Near w_bar = 1, which only a single largest can come to, from the others.
+  SFNN_HD Real log_rest(Real log_w, Real w_bar) const {
+    if (log_w < all.max || highest > Real(1)) return std::log1p(-w_bar);
+    return lower.max - all.max + std::log(lower.sum / all.sum);
+  }
+};
+
+// log(exp(a) + exp(b))
+template <class Real>
+SFNN_HD Real log_add_exp(Real a, Real b) {
+  const Real high = a > b ? a : b, low = a > b ? b : a;
+  return low == -INFINITY ? high : high + std::log1p(std::exp(low - high));
+}
+
+template <class Real>
+SFNN_HD Real omega_at(OmegaRule rule, const ParticleRow<Real>& row, Real log_w, Real w_bar) {
+  const Real others = row.M - Real(1);
+  if (compares_particles(rule) && others == Real(0)) return Real(0);
   switch (rule) {
     case OmegaRule::none:
       return Real(0);
     case OmegaRule::w_bar:
       return w_bar;
     case OmegaRule::C_hat:
-      return C_hat;
+      return row.C_hat;
+    case OmegaRule::gain:
+      return -row.log_rest(log_w, w_bar);
+    case OmegaRule::gain_over_geometric_mean: {
+      // -log of (sum of the others' w + their geometric mean) / sum of all w
+      const Real mean = (row.sum - (log_w - row.all.max)) / others;
+      return -log_add_exp(row.log_rest(log_w, w_bar), mean - std::log(row.all.sum));
+    }
+    case OmegaRule::excess:
+      return (log_w - row.all.max - row.sum / row.M) / others;
   }
   return Real(0);
 }

@@ -145,8 +145,9 @@ struct Counter {
   void count(const ParticleWeightsArgs& p) {
     const double rows = double(p.tile.rows());
     const bool copies = p.omega_rule != OmegaRule::none && p.omega != p.w_bar;
+    const double compared = compares_particles(p.omega_rule) ? 4 * kSpecial + 10 : 0;
     kernel("particle_weights", floats((copies ? 3 : 2) * rows + 2 * double(p.tile.N)),
-           rows * (2 * kSpecial + 6));
+           rows * (2 * kSpecial + 6 + compared));
   }
 
   // thrust::copy_if is two kernels: tile states, then one sweep over the flags.

@@ -200,6 +200,13 @@ class Cases {
           backend.particle_weights({tile, in.floats(0), w_bar, w_bar + rows, w_bar + rows + N,
                                     OmegaRule::C_hat, in.floats(2)});
         });
+    add("particle_weights, omega compared",
+        {real(rows_, 1, 10), zeros(Kind::real, rows_ + 2 * N, 1), zeros(Kind::real, rows_, 1)},
+        [N, rows = rows_, tile = tile_](Backend& backend, const Operands& in) {
+          float* w_bar = in.floats(1);
+          backend.particle_weights({tile, in.floats(0), w_bar, w_bar + rows, w_bar + rows + N,
+                                    OmegaRule::gain_over_geometric_mean, in.floats(2)});
+        });
     // The last row stays: only the rows that stay are compared, and a backend may leave others
     // behind them.
     Array w_bar = share(rows_, 1);

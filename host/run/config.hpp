@@ -100,7 +100,9 @@ struct Config {
       "run or checkpoint to take initial weights from; empty: random weights", any);
 
     v("train.estimator", self.train.estimator,
-      "gradient estimator of stochastic units: G1 to G5 of the paper, darn or st-gumbel", any);
+      "gradient estimator of stochastic units: G1 to G5 of the paper, vimco, vimco-geometric, rloo, "
+      "darn or st-gumbel",
+      any);
     v("train.particles", self.train.particles, "M, the number of particles per example", rows);
     v("train.epochs", self.train.epochs, "passes over the training examples", not_negative);
     v("train.batch", self.train.batch, "examples per step", rows);
@@ -114,7 +116,9 @@ struct Config {
     v("train.momentum", self.train.momentum, "momentum: v = momentum * v + gradient", fraction);
     v("train.baseline_decay", self.train.baseline_decay, "G1: decay of the averages behind L_bar",
       fraction);
-    v("train.c", self.train.c, "G5: constant subtracted from each w_bar; auto: 1 / M", any);
+    v("train.c", self.train.c, "constant subtracted from each particle's weight; auto: 1 / M with G5, log(M / (M - 1)) with "
+      "vimco, of which 0 lets particles be dropped",
+      any);
     v("train.temperature", self.train.temperature, "st-gumbel: temperature of the relaxed draws",
       Allowed{.low = 1e-3});
     v("train.drop_below", self.train.drop_below,

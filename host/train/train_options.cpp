@@ -7,13 +7,16 @@
 namespace sfnn {
 namespace {
 
-const char* what_one_particle_teaches(BetaRule beta) {
-  switch (beta) {
+const char* what_one_particle_teaches(const EstimatorRow& estimator) {
+  if (compares_particles(estimator.omega))
+    return "particles are compared with each other, and there is only one";
+  switch (estimator.beta) {
     case BetaRule::none:
-      return "each unit would be trained towards its own draw";
+      return "with one particle every responsibility is 1, so each unit would be trained towards "
+             "its own draw";
     case BetaRule::constant:
     case BetaRule::moving_baseline:
-      return "the gradient would be zero";
+      return "with one particle every responsibility is 1, so the gradient would be zero";
   }
   return "";
 }
@@ -27,9 +30,9 @@ void validate(const TrainOptions& options, const NetworkSpec& spec) {
   require(options.epochs >= 0, "train.epochs must not be negative");
   const EstimatorRow& estimator = row_of(options.estimator);
   require(options.particles >= estimator.least_particles || !spec.trains_s(),
-          fmt::format("train.estimator = {} with train.particles = {}: with one particle every "
-                      "responsibility is 1, so {}; use train.particles of {} or more",
-                      estimator.name, options.particles, what_one_particle_teaches(estimator.beta),
+          fmt::format("train.estimator = {} with train.particles = {}: {}; use train.particles of {} "
+                      "or more",
+                      estimator.name, options.particles, what_one_particle_teaches(estimator),
                       estimator.least_particles));
   const double warmup = options.warmup_epochs_or_default();
   require(warmup >= 0 && warmup <= double(options.epochs),

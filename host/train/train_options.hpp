@@ -25,7 +25,7 @@ struct TrainOptions {
   OptimizerKind optimizer = OptimizerKind::sgd;
   double momentum = 0.9;
   double baseline_decay = 0.99;  // decay of G1's averages
-  std::optional<double> c = {};  // G5's constant: 1/M unless set
+  std::optional<double> c = {};  // constant of G5 and vimco: by their rows unless set
   double temperature = 1;        // of st-gumbel's relaxed draws
   // Least responsibility of a particle that is kept: 1e-6 / M unless set. No effect in a GPU's
   // graphs.
@@ -38,7 +38,10 @@ struct TrainOptions {
   double warmup_epochs_or_default() const {
     return warmup_epochs.value_or(std::min(5.0, double(epochs) / 5));
   }
-  double c_or_default(std::int64_t M) const { return c.value_or(1.0 / double(M)); }
+  double c_or_default(std::int64_t M) const {
+    const auto auto_c = row_of(estimator).auto_c;
+    return c.value_or(auto_c ? auto_c(M) : 0);
+  }
   double drop_below_or_default(std::int64_t M) const {
     return drop_below.value_or(1e-6 / double(M));
   }

@@ -54,9 +54,10 @@ TrainPlan plan_training(Backend& backend, const NetworkSpec& spec, const TrainOp
                                                 double(plan.steps_per_epoch)),
                    .total_steps = options.epochs * plan.steps_per_epoch};
   require(plan.schedule.total_steps < kEvaluationStep, "train.epochs: more than 2^30 steps");
+  const double c = options.c_or_default(plan.M);
   plan.pass = {.seed = options.seed,
-               .estimator = row_of(options.estimator),
-               .c = float(options.c_or_default(plan.M)),
+               .estimator = with_c(row_of(options.estimator), c),
+               .c = float(c),
                .T = float(options.temperature),
                .drop_below = float(options.drop_below_or_default(plan.M))};
   plan.data_bytes = StagedData::bytes(backend, data.train, plan.batch);

@@ -418,6 +418,31 @@ TEST_P(CpuBackendTest, OmegaByItsRule) {
   }
 }
 
+// Rules that compare particles, from equal weights to a lead of hundreds of nats.
+TEST_P(CpuBackendTest, OmegaOfComparedParticles) {
+  for (const OmegaRule rule :
+       {OmegaRule::gain, OmegaRule::gain_over_geometric_mean, OmegaRule::excess}) {
+    for (const float spread : {0.0f, 1.0f, 300.0f}) {
+      for_shapes([&](const Shape& s, std::uint64_t seed) {
+        Floats log_w = normals(s.N * s.M, seed, spread);
+        for (float& value : log_w) value -= 272;
+        expect_same(1e-5 * (1 + spread), [&](Backend& backend) {
+          Floats w_bar(s.N * s.M), C_hat(s.N), ess(s.N), omega(std::size_t(s.N * s.M) + 1);
+          omega.back() = kUntouched;
+          backend.particle_weights({{.N = s.N, .M = s.M},
+                                    log_w.data(),
+                                    w_bar.data(),
+                                    C_hat.data(),
+                                    ess.data(),
+                                    rule,
+                                    omega.data()});
+          return omega;
+        });
+      });
+    }
+  }
+}
+
 TEST_P(CpuBackendTest, SumsOverRows) {
   for_shapes([&](const Shape& s, std::uint64_t seed) {
     const std::int64_t rows = s.N * s.M;

@@ -25,7 +25,8 @@ TEST_P(OpParity, ParticleWeightsFromOneParticleToTenThousand) {
                              {2, 10000}}) {
     const auto log_w = normals(N * M, M, 30);
     const Tile tile{.N = N, .M = M};
-    for (const OmegaRule rule : {OmegaRule::none, OmegaRule::w_bar, OmegaRule::C_hat}) {
+    for (const OmegaRule rule : {OmegaRule::none, OmegaRule::w_bar, OmegaRule::C_hat, OmegaRule::gain,
+                                 OmegaRule::gain_over_geometric_mean, OmegaRule::excess}) {
       expect_equal(
           (2 * M + 2) * N, 2e-4, "w_bar, C_hat, ess, omega", [&](Backend& backend, float* out) {
             const Buffer d_log_w = upload(backend, log_w);

@@ -122,16 +122,21 @@ TEST_F(FiberForward, OutputsOfEachKind) {
 
 // out = {w_bar [N*M], C_hat [N], ess [N], omega [N*M]}
 TEST_F(FiberForward, WeightsOfAWarpAndOfABlock) {
-  const auto expect_equal = [&](auto group, std::int64_t N, std::int64_t M) {
+  const auto expect_rule = [&](OmegaRule rule, auto group, std::int64_t N, std::int64_t M) {
     const Floats log_w = normals(N * M, 11, 20), empty((2 * M + 2) * N);
     const auto args = [&](Floats& out) {
       float *C_hat = out.data() + N * M, *ess = C_hat + N;
       return ParticleWeightsArgs{{.N = N, .M = M}, log_w.data(), out.data(), C_hat, ess,
-                                 OmegaRule::C_hat, ess + N};
+                                 rule, ess + N};
     };
     const auto kernel = [&](Floats& out) { particle_weights_kernel<decltype(group)>(args(out)); };
     const auto op = [&](auto& cpu, Floats& out) { cpu.particle_weights(args(out)); };
     expect_close(run_kernel(kBlocks, kThreads, empty, kernel), plain(empty, op), 1e-4, "weights");
+  };
+  const auto expect_equal = [&](auto group, std::int64_t N, std::int64_t M) {
+    for (const OmegaRule rule : {OmegaRule::C_hat, OmegaRule::gain,
+                                 OmegaRule::gain_over_geometric_mean, OmegaRule::excess})
+      expect_rule(rule, group, N, M);
   };
   expect_equal(WarpGroup{}, 19, 1);  // 19 examples: more than the 16 warps
   expect_equal(WarpGroup{}, 5, 33);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <set>
@@ -95,7 +96,8 @@ TEST(Config, DefaultsAreTheDocumentedOnes) {
   EXPECT_EQ(config.train.warmup_epochs_or_default(), 4);
   EXPECT_EQ(with({"train.epochs=50"}).train.warmup_epochs_or_default(), 5);
   EXPECT_EQ(with({"train.warmup_epochs=0.25"}).train.warmup_epochs_or_default(), 0.25);
-  EXPECT_DOUBLE_EQ(config.train.c_or_default(20), 1.0 / 20);
+  EXPECT_DOUBLE_EQ(with({"train.estimator=G5"}).train.c_or_default(20), 1.0 / 20);
+  EXPECT_DOUBLE_EQ(with({"train.estimator=vimco"}).train.c_or_default(20), std::log(20.0 / 19));
   EXPECT_EQ(with({"train.c=0.5"}).train.c_or_default(20), 0.5);
   EXPECT_DOUBLE_EQ(config.train.drop_below_or_default(20), 1e-6 / 20);
   EXPECT_EQ(with({"train.drop_below=0"}).train.drop_below_or_default(20), 0);
@@ -216,8 +218,10 @@ TEST(Config, WrongTypesAreRefused) {
 TEST(Config, ValuesOutOfRangeAreRefused) {
   EXPECT_EQ(setting_error("train.momentum=1"),
             "train.momentum = 1: must be a number from 0 to below 1");
-  EXPECT_EQ(setting_error("train.estimator=G6"),
-            "train.estimator = G6: must be one of G1 | G2 | G3 | G4 | G5 | darn | st-gumbel");
+  EXPECT_EQ(
+      setting_error("train.estimator=G6"),
+      "train.estimator = G6: must be one of G1 | G2 | G3 | G4 | G5 | vimco | vimco-geometric | "
+      "rloo | darn | st-gumbel");
   EXPECT_EQ(setting_error("data.task=poems"),
             "data.task = poems: must be one of auto | halves | classes | faces | denoise");
   EXPECT_EQ(setting_error("data.output=any"),

@@ -149,6 +149,9 @@ bool is_path(Estimator e) {
     case Estimator::G1:
     case Estimator::G4:
     case Estimator::G5:
+    case Estimator::vimco:
+    case Estimator::vimco_geometric:
+    case Estimator::rloo:
       return false;
     case Estimator::G2:
     case Estimator::G3:
@@ -186,6 +189,9 @@ PathFactor path_factor(const ReferenceEstimator& of, double a, double h, double 
     case Estimator::G1:
     case Estimator::G4:
     case Estimator::G5:
+    case Estimator::vimco:
+    case Estimator::vimco_geometric:
+    case Estimator::rloo:
       return {};
     case Estimator::G2:  // Eq. (19)
       return {1, 1};
@@ -202,14 +208,58 @@ PathFactor path_factor(const ReferenceEstimator& of, double a, double h, double 
   return {};
 }
 
+// What weighs G(o) of a particle.
+double output_weight(Estimator e, double w_bar, std::int64_t M) {
+  switch (e) {
+    case Estimator::G1:
+    case Estimator::G2:
+    case Estimator::G3:
+    case Estimator::G4:
+    case Estimator::G5:
+    case Estimator::vimco:
+    case Estimator::vimco_geometric:
+    case Estimator::darn:
+    case Estimator::st_gumbel:
+      return w_bar;
+    case Estimator::rloo:
+      return 1 / double(M);
+  }
+  return 0;
+}
+
 // A score estimator's g_a is (omega - beta) * score; beta belongs to the unit.
 struct ScoreWeight {
   double omega = 0;
   Vector beta;
+  double omega_magnitude = std::abs(omega);  // of its terms
 };
 
-ScoreWeight score_weight(const ReferenceEstimator& e, std::int64_t M, std::int64_t l,
-                         std::int64_t n_s, double w_bar, double C_hat) {
+// The log-weights of an example without particle m's.
+Vector others(Vector log_w, std::int64_t m) {
+  log_w.erase(log_w.begin() + m);
+  return log_w;
+}
+
+double mean(const Vector& v) {
+  double sum = 0;
+  for (double e : v) sum += e;
+  return sum / double(v.size());
+}
+
+// C_hat of the others, or with their geometric mean in the place of particle m.
+double C_hat_without(const Vector& log_w, std::int64_t m) {
+  const Vector rest = others(log_w, m);
+  return log_sum_exp(rest) - std::log(double(rest.size()));
+}
+double C_hat_with_geometric_mean(Vector log_w, std::int64_t m) {
+  log_w[std::size_t(m)] = mean(others(log_w, m));
+  return log_sum_exp(log_w) - std::log(double(log_w.size()));
+}
+
+// log_w: of the example's M particles, of which this is m.
+ScoreWeight score_weight(const ReferenceEstimator& e, const Vector& log_w, std::int64_t m,
+                         std::int64_t l, std::int64_t n_s, double w_bar, double C_hat) {
+  const auto M = std::int64_t(log_w.size());
   const Vector zero(n_s, 0.0);
   switch (e.id) {
     case Estimator::G1:  // Eq. (17) with L = C_hat
@@ -218,6 +268,20 @@ ScoreWeight score_weight(const ReferenceEstimator& e, std::int64_t M, std::int64
       return {w_bar, zero};
     case Estimator::G5:  // Eq. (32)
       return {w_bar, Vector(n_s, e.c.value_or(1.0 / double(M)))};
+    case Estimator::vimco: {
+      if (M == 1) return {0, Vector(n_s, e.c.value_or(0))};
+      const double equals = std::log(double(M) / double(M - 1));
+      return {C_hat - C_hat_without(log_w, m) + equals, Vector(n_s, e.c.value_or(equals))};
+    }
+    case Estimator::vimco_geometric: {
+      const double omega = M == 1 ? 0 : C_hat - C_hat_with_geometric_mean(log_w, m);
+      return {omega, zero, 1 + std::abs(omega)};
+    }
+    case Estimator::rloo: {
+      const double omega =
+          M == 1 ? 0 : (log_w[std::size_t(m)] - mean(others(log_w, m))) / double(M);
+      return {omega, zero, 1 / double(M) + std::abs(omega)};
+    }
     case Estimator::G2:
     case Estimator::G3:
     case Estimator::darn:
@@ -315,7 +379,8 @@ void add_gradient(const Model& model, const Model& absolute_model, const Vector&
   ReferenceParticle& particle = result.particles[r];
   set_path_factors(e, r / M, r % M, particle);
   const double w_bar = result.w_bar[r], C_hat = result.C_hat[r / M];
-  const double weight = e.equal_output_weight ? 1.0 / double(M) : w_bar;
+  const double weight = output_weight(e.id, w_bar, M);
+  const Vector log_w(result.log_w.begin() + r / M * M, result.log_w.begin() + (r / M + 1) * M);
   const Vector y_target = target(spec.output, particle.o, y),
                y_mean = mean(spec.output, particle.o);
   Sources sources, magnitudes;
@@ -326,11 +391,12 @@ void add_gradient(const Model& model, const Model& absolute_model, const Vector&
   for (std::int64_t l = 0; l < spec.depth(); ++l) {
     const ReferenceLayer& layer = particle.layers[l];
     const std::int64_t n_s = spec.hidden[l].n_s;
-    const auto [omega, beta] = score_weight(e, M, l, n_s, w_bar, C_hat);
+    const auto [omega, beta, omega_magnitude] =
+        score_weight(e, log_w, r % M, l, n_s, w_bar, C_hat);
     Vector g(n_s), magnitude(n_s);
     for (std::int64_t i = 0; i < n_s; ++i) {
       g[i] = (omega - beta[i]) * layer.score[i];
-      magnitude[i] = (std::abs(omega) + std::abs(beta[i])) * (std::abs(layer.s[i]) + layer.p[i]);
+      magnitude[i] = (omega_magnitude + std::abs(beta[i])) * (std::abs(layer.s[i]) + layer.p[i]);
     }
     sources.g_score.push_back(g);
     magnitudes.g_score.push_back(magnitude);

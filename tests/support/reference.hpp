@@ -30,9 +30,8 @@ struct ReferenceBatch {
 
 struct ReferenceEstimator {
   Estimator id = Estimator::G3;
-  std::optional<double> c = {};    // G5's constant; 1/M unless set
+  std::optional<double> c = {};    // constant of G5 and vimco; 1/M and log(M/(M-1)) unless set
   std::vector<Vector> L_bar = {};  // G1's baseline, per hidden layer [n_s]; empty: zero everywhere
-  bool equal_output_weight = false;  // g_o is weighed by 1/M instead of w_bar
   // st_gumbel: temperature, and where the uniforms come from that decided the draws; or, instead of
   // e at each of them, its mean over all that give the unit's bit.
   double T = 1;

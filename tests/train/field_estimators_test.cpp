@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "kernels/hidden_grad.hpp"
+#include "kernels/particle_weights.hpp"
 #include "tests/support/compare.hpp"
 #include "tests/support/enumerate.hpp"
 #include "tests/support/networks.hpp"
@@ -43,6 +44,103 @@ double relative_error(const NetworkSpec& spec, const Vector& v, const Vector& tr
     }
   }
   return std::sqrt(error / length);
+}
+
+// --- VIMCO and RLOO
+
+struct Case {
+  NetworkSpec spec;
+  std::int64_t N, M;
+};
+
+std::vector<Case> cases() {
+  return {
+      {network(2, {"2s", "2s"}, 3, Output::bernoulli), 2, 2},
+      {network(2, {"2s", "1s"}, 3, Output::bernoulli), 2, 3},
+      {network(2, {"2s", "2s"}, 2, Output::gaussian), 2, 2},
+      {network(0, {"2s", "1s"}, 3, Output::softmax), 2, 3},
+      {network(2, {"2s+2d", "1s+2d"}, 2, Output::bernoulli), 2, 3},
+      {network(2, {"2s", "2d", "1s"}, 3, Output::softmax), 2, 2},
+  };
+}
+
+std::string name(const Case& c) { return to_string(c.spec) + ", M = " + std::to_string(c.M); }
+
+// Unbiased for E[C_hat_M] in every layer, whatever c is; which G4 is not.
+TEST(FieldEstimators, VimcoIsTheDerivativeOfTheExpectedCriterion) {
+  for (const Case& c : cases()) {
+    const Vector params = random_params(c.spec, /*seed=*/70);
+    const ReferenceBatch batch = random_batch(c.spec, c.N, c.M, /*seed=*/71);
+    const Vector truth = mean_of(c.spec, params, batch, {.id = Estimator::G1});
+    for (const ReferenceEstimator& vimco :
+         {ReferenceEstimator{.id = Estimator::vimco},
+          ReferenceEstimator{.id = Estimator::vimco, .c = 0.0},
+          ReferenceEstimator{.id = Estimator::vimco_geometric}})
+      expect_close(mean_of(c.spec, params, batch, vimco), truth, kExact, name(c));
+    EXPECT_GT(relative_error(c.spec, mean_of(c.spec, params, batch, {.id = Estimator::G4}), truth),
+              1e-2)
+        << name(c);
+  }
+}
+
+// With two particles the others' mean is the other, geometric or not.
+TEST(FieldEstimators, BothVimcosAreOneWithTwoParticles) {
+  const NetworkSpec spec = network(3, {"3s", "2s"}, 4, Output::bernoulli);
+  const Vector params = random_params(spec, /*seed=*/72);
+  const ReferenceBatch batch = random_batch(spec, /*N=*/3, /*M=*/2, /*seed=*/73);
+  expect_close(reference_pass(spec, params, batch, {.id = Estimator::vimco}).gradient,
+               reference_pass(spec, params, batch, {.id = Estimator::vimco_geometric}).gradient,
+               kExact, "gradient");
+}
+
+// Unbiased for E[C_hat_1] however many particles there are, and so are the output's weights, which
+// w_bar in the place of 1/M would spoil.
+TEST(FieldEstimators, RlooIsTheDerivativeOfTheCriterionOfOneParticle) {
+  for (const Case& c : cases()) {
+    const Vector params = random_params(c.spec, /*seed=*/74);
+    ReferenceBatch batch = random_batch(c.spec, c.N, c.M, /*seed=*/75);
+    const Vector rloo = mean_of(c.spec, params, batch, {.id = Estimator::rloo});
+    const Vector weighed = mean_of(c.spec, params, batch, {.id = Estimator::vimco});
+    batch.M = 1;
+    const Vector truth = mean_of(c.spec, params, batch, {.id = Estimator::G1});
+    expect_close(rloo, truth, kExact, name(c));
+    const ParamSlot V = ParamLayout(c.spec).V;
+    Vector difference = part(weighed, V);
+    for (std::size_t e = 0; e < difference.size(); ++e) difference[e] -= part(truth, V)[e];
+    EXPECT_GT(norm(difference), 1e-3 * norm(part(truth, V))) << name(c);
+  }
+}
+
+// In float, near w_bar = 1 and far from it, among equals and with a single particle.
+TEST(FieldEstimators, ComparedWeightsAreExactInFloat) {
+  const std::vector<std::vector<float>> rows{
+      {-300, -300},          {-300, -301},       {0, -1e-3f, -40},     {-250, -280, -281, -500},
+      {-100, -230, -230.5f}, {-5, -5, -5, -400}, {-90, -90, -90, -91}, {-7}};
+  for (const std::vector<float>& log_w : rows) {
+    ParticleRow<float> row{float(log_w.size()), 0, {}};
+    for (float f : log_w) row.all.add(f);
+    for (float f : log_w) row.add(f);
+    const std::size_t M = log_w.size();
+    for (std::size_t m = 0; m < M; ++m) {
+      Vector others(log_w.begin(), log_w.end()), all = others;
+      others.erase(others.begin() + std::ptrdiff_t(m));
+      double mean = 0;
+      for (double f : others) mean += f / double(M - 1);
+      Vector replaced = all;
+      replaced[m] = mean;
+      const bool alone = M == 1;
+      const double gain = alone ? 0 : log_sum_exp(all) - log_sum_exp(others);
+      const double geometric = alone ? 0 : log_sum_exp(all) - log_sum_exp(replaced);
+      const double excess = alone ? 0 : (all[m] - mean) / double(M);
+      const float w_bar = std::exp(log_w[m] - row.all.max) / row.all.sum;
+      const auto omega = [&](OmegaRule rule) { return omega_at(rule, row, log_w[m], w_bar); };
+      // Relative, down to what is left of a log-weight of some hundreds in float.
+      const auto near = [](double value) { return 2e-6 * std::abs(value) + 1e-7; };
+      EXPECT_NEAR(omega(OmegaRule::gain), gain, near(gain)) << m;
+      EXPECT_NEAR(omega(OmegaRule::gain_over_geometric_mean), geometric, near(geometric) + 5e-5);
+      EXPECT_NEAR(omega(OmegaRule::excess), excess, near(excess) + 1e-5);
+    }
+  }
 }
 
 // --- DARN-1/2

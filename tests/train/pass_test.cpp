@@ -172,19 +172,6 @@ TEST_P(PassTest, GumbelsUniformIsTheOneThatDrew) {
   expect_gradient_close(actual.gradient, spec, batch, reference_pass(spec, params, batch, asked));
 }
 
-TEST_P(PassTest, TheOutputMayBeWeighedEqually) {
-  const NetworkSpec spec = network(6, {"9s", "5s"}, 7, Output::bernoulli);
-  const ReferenceBatch batch = random_batch(spec, 4, 5, 3);
-  const Vector params = random_params(spec, 2, 0.5);
-  PassOptions options{.estimator = row_of(Estimator::G4), .drop_below = 0.1f};
-  options.estimator.output_weight = OutputWeight::equal;
-  options.estimator.follows_w_bar = false;
-  const EnginePass actual = run_pass(*backend_, spec, params, batch, {.pass = options, .tile = 3});
-  expect_gradient_close(
-      actual.gradient, spec, batch,
-      reference_pass(spec, params, batch, {.id = Estimator::G4, .equal_output_weight = true}));
-}
-
 TEST_P(PassTest, ABetaThatIsMissingIsRefused) {
   const NetworkSpec spec = network(6, {"9s"}, 7, Output::bernoulli);
   Pass pass(*backend_, spec, {.estimator = row_of(Estimator::G5)}, 1, 2);
@@ -287,13 +274,15 @@ TEST_P(PassTest, DroppingIdleParticlesChangesNothingThatMatters) {
 }
 
 // With a threshold that most particles stay below it shows which gradients are thinned: all that
-// are proportional to w_bar; of G1 and G5 the output's alone.
+// are proportional to w_bar; of G1, G5 and vimco the output's alone, of vimco without c all.
 TEST_P(PassTest, DropsParticlesWhereTheyCount) {
   const NetworkSpec spec = network(20, {"30s", "20s"}, 60, Output::bernoulli);
   const std::int64_t M = 20;
   const ReferenceBatch batch = random_batch(spec, 8, M, 2);
   const Vector params = random_params(spec, 4, 0.3);
-  for (const EstimatorRow& estimator : kEstimators) {
+  std::vector<EstimatorRow> rows(kEstimators.begin(), kEstimators.end());
+  rows.push_back(with_c(row_of(Estimator::vimco), 0));
+  for (const EstimatorRow& estimator : rows) {
     SCOPED_TRACE(estimator.name);
     const auto gradient = [&](float drop_below) {
       return run_pass(*backend_, spec, params, batch,
@@ -310,8 +299,9 @@ TEST_P(PassTest, DropsParticlesWhereTheyCount) {
       }
       return difference > 1e-4 * norm;
     };
-    EXPECT_TRUE(changes(layout.V));
-    EXPECT_TRUE(changes(layout.c));
+    const bool output_follows = follows_w_bar(estimator.output_weight);
+    EXPECT_EQ(changes(layout.V), output_follows);
+    EXPECT_EQ(changes(layout.c), output_follows);
     EXPECT_EQ(changes(layout.hidden[1].W_s), estimator.follows_w_bar);
     EXPECT_EQ(changes(layout.hidden[1].b_s), estimator.follows_w_bar);
   }

@@ -161,8 +161,11 @@ void weights(const ParticleWeightsArgs& p, std::int64_t first, std::int64_t coun
     C_hat[n] = total.value() - std::log(float(tile.M));
     ess[n] = 1.0f / sum_of(squares);
     if (omega_rule == OmegaRule::none || omega == w_bar) continue;
+    ParticleRow<float> particles{float(tile.M), C_hat[n], total};
+    if (compares_particles(omega_rule))
+      for (std::int64_t m = 0; m < tile.M; ++m) particles.add(row[m]);
     for (std::int64_t m = 0; m < tile.M; ++m)
-      omega[n * tile.M + m] = omega_at(omega_rule, w[m], C_hat[n]);
+      omega[n * tile.M + m] = omega_at(omega_rule, particles, row[m], w[m]);
   }
 }
 

@@ -147,8 +147,10 @@ void PlainBackend::run(const ParticleWeightsArgs& p) {
     p.C_hat[n] = lse.value() - std::log(float(M));
     p.ess[n] = 1.0f / squares;
     if (p.omega_rule == OmegaRule::none) continue;
+    ParticleRow<float> particles{float(M), p.C_hat[n], lse};
+    for (std::int64_t m = 0; m < M; ++m) particles.add(row[m]);
     for (std::int64_t m = 0; m < M; ++m)
-      p.omega[n * M + m] = omega_at(p.omega_rule, p.w_bar[n * M + m], p.C_hat[n]);
+      p.omega[n * M + m] = omega_at(p.omega_rule, particles, row[m], p.w_bar[n * M + m]);
   }
 }
 
