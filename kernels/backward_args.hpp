@@ -60,12 +60,13 @@ struct MakeBetaArgs {
   float* beta = nullptr;  // [n_s]
 };
 
-// g *= d (1 - d), in place
+// g *= the slope of the unit at d, in place
 struct DeterministicGradArgs {
   static constexpr const char* kName = "deterministic_grad";
   ConstMatrix d;  // [height, n_d]
   RowSet rows;
   Matrix g;  // [rows.count, n_d]
+  Activation activation = Activation::sigmoid;
 };
 
 // out[n] = sum of the rows of g that belong to example n

@@ -1,4 +1,4 @@
-// Deterministic units: d = sigma(z W_d + s U + b), and their gradient g *= d (1 - d).
+// Deterministic units: d = activation(z W_d + s U + b), and their gradient.
 // One warp per row; in place, one read and one write per element.
 #pragma once
 
@@ -8,25 +8,23 @@
 
 namespace sfnn {
 
-// shared: [N, n_d], the part that the particles of an example have in common, or null data.
-__global__ void __launch_bounds__(kThreads, kMinBlocks)
-    activate_kernel(const Tile tile, const ConstMatrix shared, const float* __restrict__ b,
-                    const Matrix d) {
-  for (std::int64_t r = first_row(); r < d.rows; r += row_stride()) {
-    const float* add = shared.data ? shared.row(tile.row_in(shared.rows, r)) : nullptr;
-    float* value = d.row(r);
-    for (std::int64_t i = lane_of_thread(); i < d.cols; i += kWarp)
-      value[i] = sigmoid(value[i] + b[i] + (add ? add[i] : 0.0f));
+// p.shared: the part that the particles of an example have in common, or null data.
+__global__ void __launch_bounds__(kThreads, kMinBlocks) activate_kernel(const ActivateArgs p) {
+  for (std::int64_t r = first_row(); r < p.d.rows; r += row_stride()) {
+    const float* add = p.shared.data ? p.shared.row(p.tile.row_in(p.shared.rows, r)) : nullptr;
+    float* value = p.d.row(r);
+    for (std::int64_t i = lane_of_thread(); i < p.d.cols; i += kWarp)
+      value[i] = activation_at(p.activation, value[i] + p.b[i] + (add ? add[i] : 0.0f));
   }
 }
 
 __global__ void __launch_bounds__(kThreads, kMinBlocks)
-    deterministic_grad_kernel(const ConstMatrix d, const RowSet rows, const Matrix g) {
-  for (std::int64_t k = first_row(); k < g.rows; k += row_stride()) {
-    const float* value = d.row(rows.source(k));
-    float* gradient = g.row(k);
-    for (std::int64_t i = lane_of_thread(); i < g.cols; i += kWarp)
-      gradient[i] *= value[i] * (1 - value[i]);
+    deterministic_grad_kernel(const DeterministicGradArgs p) {
+  for (std::int64_t k = first_row(); k < p.g.rows; k += row_stride()) {
+    const float* value = p.d.row(p.rows.source(k));
+    float* gradient = p.g.row(k);
+    for (std::int64_t i = lane_of_thread(); i < p.g.cols; i += kWarp)
+      gradient[i] *= slope_at(p.activation, value[i]);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "kernels/activations.hpp"
 #include "kernels/estimators.hpp"
 #include "kernels/output.hpp"
 #include "kernels/tile.hpp"
@@ -20,13 +21,14 @@ struct SampleHiddenArgs {
   Bits s;                    // [N*M, n_s]
 };
 
-// d = sigma(shared[n] + d + b), in place.
+// d = activation(shared[n] + d + b), in place.
 struct ActivateArgs {
   static constexpr const char* kName = "activate";
   Tile tile;
   ConstMatrix shared;        // [N, n_d]; data null: none
   const float* b = nullptr;  // [n_d]
   Matrix d;                  // [N or N*M, n_d]
+  Activation activation = Activation::sigmoid;
 };
 
 // The outputs o, and the targets y to compare them with.

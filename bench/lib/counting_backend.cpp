@@ -34,6 +34,18 @@ double output_operations(Output output) {
   return 0;
 }
 
+double unit_operations(Activation activation) {
+  switch (activation) {
+    case Activation::sigmoid:
+      return kSigmoid;
+    case Activation::tanh:
+      return kSigmoid + 4;
+    case Activation::relu:
+      return 1;
+  }
+  return 0;
+}
+
 double index_bytes(RowSet rows) { return rows.all() ? 0 : 4 * double(rows.count); }
 
 std::int64_t kept_rows(double keep, std::int64_t rows) {
@@ -125,7 +137,7 @@ struct Counter {
     const double size = double(p.d.size());
     kernel("activate",
            floats(2 * size + (p.shared.data ? double(p.shared.size()) : 0) + double(p.d.cols)),
-           size * (kSigmoid + 2));
+           size * (unit_operations(p.activation) + 2));
   }
 
   void count(const OutputLogProbArgs& p) {

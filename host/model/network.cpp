@@ -22,7 +22,8 @@ LayerSpec parse_layer(std::string_view text) {
   const auto refuse = [&] {
     throw ConfigError(fmt::format(
         "layer '{:.60}' is not understood: write 200s (stochastic), 200d (deterministic), 40s+160d "
-        "(hybrid) or 40n+160d (noise units of probability 1/2 beside deterministic ones)",
+        "(hybrid) or 40n+160d (noise units of probability 1/2 beside deterministic ones); tanh or "
+        "relu in the place of d for other deterministic units",
         text));
   };
   LayerSpec layer;
@@ -35,14 +36,18 @@ LayerSpec parse_layer(std::string_view text) {
           fmt::format("layer '{:.60}' is too large: at most {} units", text, kMaxWidth));
     }
     if (ec != std::errc() || end == rest.data() + rest.size() || count < 1) refuse();
-    const char kind = *end;
-    std::int64_t& slot = kind == 'd' ? layer.n_d : layer.n_s;
-    if ((kind != 's' && kind != 'n' && kind != 'd') || slot != 0) refuse();
+    rest.remove_prefix(end - rest.data());
+    const std::string_view kind = rest.substr(0, rest.find('+'));
+    const auto unit = std::find_if(kActivations.begin(), kActivations.end(),
+                                   [&](const ActivationRow& row) { return row.suffix == kind; });
+    const bool deterministic = unit != kActivations.end();
+    std::int64_t& slot = deterministic ? layer.n_d : layer.n_s;
+    if ((kind != "s" && kind != "n" && !deterministic) || slot != 0) refuse();
     slot = count;
-    layer.fixed |= kind == 'n';
-    rest.remove_prefix(end + 1 - rest.data());
+    layer.fixed |= kind == "n";
+    if (deterministic) layer.activation = unit->id;
+    rest.remove_prefix(kind.size());
     if (rest.empty()) break;
-    if (rest.front() != '+') refuse();
     rest.remove_prefix(1);
     if (rest.empty()) refuse();
   }
@@ -53,7 +58,9 @@ LayerSpec parse_layer(std::string_view text) {
 std::string to_string(const LayerSpec& layer) {
   std::string text;
   if (layer.n_s > 0) text = fmt::format("{}{}", layer.n_s, layer.fixed ? 'n' : 's');
-  if (layer.n_d > 0) text += fmt::format("{}{}d", text.empty() ? "" : "+", layer.n_d);
+  if (layer.n_d > 0)
+    text +=
+        fmt::format("{}{}{}", text.empty() ? "" : "+", layer.n_d, row_of(layer.activation).suffix);
   return text;
 }
 
@@ -98,6 +105,11 @@ NetworkSpec as_stochastic(const NetworkSpec& spec) {
       throw ConfigError("only a deterministic network can be read as a stochastic one; layer '" +
                         to_string(layer) + "' has stochastic units already");
     }
+    if (!row_of(layer.activation).is_probability) {
+      throw ConfigError("layer '" + to_string(layer) +
+                        "' cannot be read as a stochastic one: its units are no probabilities; "
+                        "train it with sigmoid units (d)");
+    }
     layer = {.n_s = layer.n_d, .n_d = 0, .fixed = false};
   }
   return result;
@@ -105,8 +117,8 @@ NetworkSpec as_stochastic(const NetworkSpec& spec) {
 
 ParamLayout::ParamLayout(const NetworkSpec& spec) {
   const auto place = [this](std::string name, std::int64_t rows, std::int64_t cols,
-                            std::int64_t fan_in, ParamGroup group) {
-    ParamSlot slot{std::move(name), size, rows, cols, fan_in, group};
+                            std::int64_t fan_in, ParamGroup group, double gain = 1) {
+    ParamSlot slot{std::move(name), size, rows, cols, fan_in, group, gain};
     size += (slot.size() + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment;
     return slot;
   };
@@ -119,10 +131,11 @@ ParamLayout::ParamLayout(const NetworkSpec& spec) {
     LayerSlots slots;
     slots.W_s = place(prefix + "W_s", n_s > 0 ? in : 0, n_s, in, ParamGroup::weight);
     slots.b_s = place(prefix + "b_s", n_s > 0 ? 1 : 0, n_s, 0, ParamGroup::bias);
-    slots.W_d =
-        place(prefix + "W_d", layer.n_d > 0 ? in : 0, layer.n_d, d_fan_in, ParamGroup::weight);
-    slots.U =
-        place(prefix + "U", layer.n_d > 0 ? layer.n_s : 0, layer.n_d, d_fan_in, ParamGroup::weight);
+    const double gain = row_of(layer.activation).initial_gain;
+    slots.W_d = place(prefix + "W_d", layer.n_d > 0 ? in : 0, layer.n_d, d_fan_in,
+                      ParamGroup::weight, gain);
+    slots.U = place(prefix + "U", layer.n_d > 0 ? layer.n_s : 0, layer.n_d, d_fan_in,
+                    ParamGroup::weight, gain);
     slots.b_d = place(prefix + "b_d", layer.n_d > 0 ? 1 : 0, layer.n_d, 0, ParamGroup::bias);
     hidden.push_back(std::move(slots));
   }
@@ -159,7 +172,7 @@ std::vector<float> initial_params(const NetworkSpec& spec, std::uint64_t seed, d
   for (const ParamSlot& slot : layout.slots()) {
     ++tensor;
     if (slot.fan_in == 0) continue;
-    const double sigma = scale / std::sqrt(double(slot.fan_in));
+    const double sigma = scale * slot.initial_gain / std::sqrt(double(slot.fan_in));
     // One normal per pair of words; the row takes the particle's place in the index.
     for (std::int64_t j = 0; j < slot.rows; ++j) {
       for (std::int64_t i = 0; i < slot.cols; ++i) {

@@ -3,7 +3,7 @@
 //
 // Layer l reads z, the output of the layer below (x for the first), and has
 //   n_s stochastic units:    s ~ Bernoulli(sigma(z W_s + b_s)), or p = 1/2 if `fixed`
-//   n_d deterministic units: d = sigma(z W_d + s U + b_d)
+//   n_d deterministic units: d = f(z W_d + s U + b_d), f = sigma, tanh or max(0, .)
 // Its own output is d, or s if it has no deterministic units. The output is o = z V + c. Matrices
 // are [inputs, units], so a row of activations times a matrix gives the next row.
 #pragma once
@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/activations.hpp"
 #include "kernels/output.hpp"
 #include "kernels/views.hpp"
 
@@ -20,7 +21,8 @@ namespace sfnn {
 
 struct LayerSpec {
   std::int64_t n_s = 0, n_d = 0;
-  bool fixed = false;  // stochastic units with p = 1/2: nothing to train
+  bool fixed = false;                           // stochastic units with p = 1/2: nothing to train
+  Activation activation = Activation::sigmoid;  // of the deterministic units
 
   bool samples() const { return n_s > 0; }
   bool trains_s() const { return n_s > 0 && !fixed; }
@@ -29,7 +31,7 @@ struct LayerSpec {
 };
 
 // "200s" stochastic, "200d" deterministic, "40s+160d" hybrid (C), "40n+160d" with noise units of p
-// = 1/2 (D).
+// = 1/2 (D). "200tanh" and "200relu" are deterministic units, too, also in hybrids.
 LayerSpec parse_layer(std::string_view text);  // throws ConfigError
 std::string to_string(const LayerSpec&);
 
@@ -54,7 +56,8 @@ std::string to_string(const NetworkSpec&);
 
 // Network B: the deterministic units of A read as stochastic ones. W_d, b_d become W_s, b_s; the
 // flat layout stays.
-NetworkSpec as_stochastic(const NetworkSpec&);  // throws ConfigError if layers are hybrid
+// Throws ConfigError if layers are hybrid, or of units that are no probabilities.
+NetworkSpec as_stochastic(const NetworkSpec&);
 
 // Groups that decay and learning rates can distinguish.
 enum class ParamGroup {
@@ -69,6 +72,7 @@ struct ParamSlot {
   std::int64_t offset = 0, rows = 0, cols = 0;
   std::int64_t fan_in = 0;  // inputs per unit of a weight matrix; 0 for biases and c
   ParamGroup group = ParamGroup::weight;
+  double initial_gain = 1;  // its first weights' standard deviation, times sqrt(fan_in)
 
   std::int64_t size() const { return rows * cols; }
   std::vector<std::int64_t> shape() const {  // in files: biases have one dimension
@@ -95,7 +99,8 @@ struct ParamLayout {
   std::int64_t parameter_count() const;  // without gaps
 };
 
-// W ~ N(0, scale^2 / fan-in), biases 0.
+// W ~ N(0, (scale * gain)^2 / fan-in) with the gain of the unit (kActivations), 1 for stochastic
+// units and outputs; biases 0.
 std::vector<float> initial_params(const NetworkSpec&, std::uint64_t seed, double scale = 1.0);
 
 }  // namespace sfnn

@@ -93,14 +93,19 @@ struct Config {
       "random seed for binarisation and splits, separate from the run's seed", any);
 
     v("net.hidden", self.net.hidden,
-      "hidden layers: 200s stochastic, 200d deterministic, 40s+160d hybrid, 40n+160d noise", any);
+      "hidden layers: 200s stochastic, 200d deterministic, 40s+160d hybrid, 40n+160d noise; tanh "
+      "or "
+      "relu in the place of d",
+      any);
     v("net.init_scale", self.train.init_scale,
-      "scale of the initial weights: N(0, scale^2 / fan-in)", not_negative);
+      "scale of the initial weights: N(0, scale^2 / fan-in), twice that variance for relu",
+      not_negative);
     v("net.init_from", self.net.init_from,
       "run or checkpoint to take initial weights from; empty: random weights", any);
 
     v("train.estimator", self.train.estimator,
-      "gradient estimator of stochastic units: G1 to G5 of the paper, vimco, vimco-geometric, rloo, "
+      "gradient estimator of stochastic units: G1 to G5 of the paper, vimco, vimco-geometric, "
+      "rloo, "
       "darn or st-gumbel",
       any);
     v("train.particles", self.train.particles, "M, the number of particles per example", rows);
@@ -116,7 +121,8 @@ struct Config {
     v("train.momentum", self.train.momentum, "momentum: v = momentum * v + gradient", fraction);
     v("train.baseline_decay", self.train.baseline_decay, "G1: decay of the averages behind L_bar",
       fraction);
-    v("train.c", self.train.c, "constant subtracted from each particle's weight; auto: 1 / M with G5, log(M / (M - 1)) with "
+    v("train.c", self.train.c,
+      "constant subtracted from each particle's weight; auto: 1 / M with G5, log(M / (M - 1)) with "
       "vimco, of which 0 lets particles be dropped",
       any);
     v("train.temperature", self.train.temperature, "st-gumbel: temperature of the relaxed draws",

@@ -80,8 +80,10 @@ Pass::Flow Pass::backward_d(std::int64_t l, const float* params, Matrix g, float
   const bool shared = layer.output_shared;
   Flow flow{g, shared ? all_examples() : hidden_rows_, !shared && tile_.M > 1,
             slots.W_d.in(params)};
-  backend_.deterministic_grad(
-      {.d = layer.d.top(shared ? tile_.N : tile_.rows()), .rows = flow.rows, .g = g});
+  backend_.deterministic_grad({.d = layer.d.top(shared ? tile_.N : tile_.rows()),
+                               .rows = flow.rows,
+                               .g = g,
+                               .activation = spec_.hidden[l].activation});
   if (spec_.hidden[l].samples())
     backend_.accumulate_outer({.z = s(l), .rows = flow.rows, .g = g, .gW = slots.U.in(part)});
   if (layer.input_shared) flow = summed(flow, sums_[0]);

@@ -189,7 +189,7 @@ void Pass::forward_layer(std::int64_t l, const float* params, const HiddenBits* 
   if (spec.n_d > 0) forward_d(l, params, fresh);
 }
 
-// d = sigma(z W_d + s U + b_d), with z W_d computed once for all particles if z is shared.
+// d = activation(z W_d + s U + b_d), with z W_d computed once for all particles if z is shared.
 void Pass::forward_d(std::int64_t l, const float* params, bool fresh) {
   const LayerSlots& slots = layout_.hidden[l];
   Layer& layer = layers_[l];
@@ -206,7 +206,11 @@ void Pass::forward_d(std::int64_t l, const float* params, bool fresh) {
     backend_.multiply(
         {.z = s(l), .W = slots.U.in(params), .out = d, .write = apart ? Write::set : Write::add});
   }
-  backend_.activate({.tile = tile_, .shared = d_shared, .b = slots.b_d.in(params).data, .d = d});
+  backend_.activate({.tile = tile_,
+                     .shared = d_shared,
+                     .b = slots.b_d.in(params).data,
+                     .d = d,
+                     .activation = spec_.hidden[l].activation});
 }
 
 void Pass::forward_output(const float* params) {

@@ -100,7 +100,7 @@ TEST_F(Program, SameSeedSameWeightsForAnyNumberOfThreads) {
   EXPECT_NE(newest("a").params(), newest("c").params());
 }
 
-TEST_F(Program, EveryNetworkOfThePaperTrains) {
+TEST_F(Program, EveryNetworkAndEstimatorTrains) {
   const std::string common =
       "--set data.limit=200 --set data.test_limit=40 --set train.epochs=1 --set eval.particles=5 ";
   int number = 0;
@@ -111,7 +111,12 @@ TEST_F(Program, EveryNetworkOfThePaperTrains) {
         "--set data.task=classes --set data.center=true --set data.noise=0.4 --set "
         "train.estimator=G1",
         "--set train.estimator=G2 --set train.particles=1",
-        "--set train.estimator=G5 --set train.c=0"}) {
+        "--set train.estimator=G5 --set train.c=0",
+        "--set net.hidden=4s+16relu,4n+16tanh,9relu --set train.estimator=rloo",
+        "--set train.estimator=vimco --set train.c=0 --set train.hidden_rate=0.1",
+        "--set train.estimator=vimco-geometric --set train.learning_rate=0.01",
+        "--set train.estimator=darn",
+        "--set train.estimator=st-gumbel --set train.temperature=0.5"}) {
     const Result result = run("train " + common + network + " --out run" + std::to_string(number));
     EXPECT_EQ(result.code, 0) << network << "\n" << result.out;
     const auto lines =

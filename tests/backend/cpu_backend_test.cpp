@@ -214,18 +214,40 @@ TEST_P(CpuBackendTest, SaturatedUnitsAreCertain) {
 }
 
 TEST_P(CpuBackendTest, Activations) {
-  for (bool shared : {true, false}) {
-    for_shapes([&](const Shape& s, std::uint64_t seed) {
-      const Floats z = normals(s.N * s.H, seed, 3), b = normals(s.H, seed + 1);
-      const Tile tile{.N = s.N, .M = s.M};
-      expect_same(1e-6, [&](Backend& backend) {
-        Floats d = normals(s.N * s.M * s.H, seed + 2, 3);
-        d.push_back(kUntouched);
-        backend.activate(
-            {tile, shared ? view(z, s.N, s.H) : ConstMatrix{}, b.data(), view(d, s.N * s.M, s.H)});
-        return d;
+  for (const ActivationRow& unit : kActivations) {
+    for (bool shared : {true, false}) {
+      for_shapes([&](const Shape& s, std::uint64_t seed) {
+        SCOPED_TRACE(unit.suffix);
+        const Floats z = normals(s.N * s.H, seed, 3), b = normals(s.H, seed + 1);
+        expect_same(1e-6, [&](Backend& backend) {
+          Floats d = normals(s.N * s.M * s.H, seed + 2, 3);
+          d.push_back(kUntouched);
+          backend.activate({.tile = {.N = s.N, .M = s.M},
+                            .shared = shared ? view(z, s.N, s.H) : ConstMatrix{},
+                            .b = b.data(),
+                            .d = view(d, s.N * s.M, s.H),
+                            .activation = unit.id});
+          return d;
+        });
       });
-    });
+    }
+  }
+}
+
+// Extremes saturate, and a NaN stays one.
+TEST_P(CpuBackendTest, ActivationsOfExtremes) {
+  const Floats a{-1e30f, -100, -0.0f, 0, 100, 1e30f, INFINITY, -INFINITY}, b(a.size() + 1);
+  for (const ActivationRow& unit : kActivations) {
+    for (Backend* backend : {static_cast<Backend*>(&cpu_), static_cast<Backend*>(&plain_)}) {
+      Floats d = a;
+      d.push_back(NAN);
+      const auto width = std::int64_t(d.size());
+      backend->activate(
+          {.tile = {.N = 1, .M = 1}, .b = b.data(), .d = view(d, 1, width), .activation = unit.id});
+      EXPECT_TRUE(std::isnan(d.back())) << unit.suffix;
+      for (std::size_t i = 0; i < a.size(); ++i)
+        EXPECT_FLOAT_EQ(d[i], float(activation_at(unit.id, double(a[i])))) << unit.suffix << a[i];
+    }
   }
 }
 
@@ -462,12 +484,14 @@ TEST_P(CpuBackendTest, SumsOverRows) {
       backend.accumulate_column_sums({view(g, rows, s.H), gb.data()});
       return gb;
     });
-    expect_same(1e-6, [&](Backend& backend) {
-      Floats out = normals(count * s.H + 1, seed + 5);
-      backend.deterministic_grad(
-          {view(g, rows, s.H), {index.data(), count}, view(out, count, s.H)});
-      return out;
-    });
+    for (const ActivationRow& unit : kActivations) {
+      expect_same(1e-6, [&](Backend& backend) {
+        Floats out = normals(count * s.H + 1, seed + 5);
+        backend.deterministic_grad(
+            {view(g, rows, s.H), {index.data(), count}, view(out, count, s.H), unit.id});
+        return out;
+      });
+    }
     for (bool shared : {true, false}) {
       expect_same(1e-4, [&](Backend& backend) {
         const OwnedBits h(backend, coins(rows * s.H, seed + 6), rows, s.H);

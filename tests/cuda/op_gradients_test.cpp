@@ -218,28 +218,32 @@ TEST_P(OpGradients, BetaOfManyUnits) {
 }
 
 TEST_P(OpGradients, DeterministicUnitsForwardAndBack) {
+  std::vector<std::pair<Activation, bool>> each_unit_twice;
+  for (const ActivationRow& row : kActivations)
+    for (const bool second : {true, false}) each_unit_twice.emplace_back(row.id, second);
   for (const auto& [N, M, H] : {Shape{1, 1, 1}, {3, 5, 37}, {many_, 2, 4}}) {
     const std::int64_t rows = N * M;
     const auto a = normals(rows * H, 1, 5), common = normals(N * H, 2), b = normals(H, 3);
-    for (const bool shared : {true, false}) {
+    for (const auto& [unit, shared] : each_unit_twice) {
       expect_equal(rows * H, 1e-6, "d", [&](Backend& backend, float* out) {
         const Buffer d_common = upload(backend, common), d_b = upload(backend, b);
         backend.upload(std::as_bytes(std::span(a)), reinterpret_cast<std::byte*>(out));
         backend.activate({{.N = N, .M = M},
                           {shared ? d_common.floats() : nullptr, N, H},
                           d_b.floats(),
-                          {out, rows, H}});
+                          {out, rows, H},
+                          unit});
       });
     }
     const std::vector<std::int32_t> some = some_rows(rows);
-    for (const bool all : {true, false}) {
+    for (const auto& [unit, all] : each_unit_twice) {
       const std::int64_t count = all ? rows : std::int64_t(some.size());
       expect_equal(count * H, 1e-6, "g_d", [&](Backend& backend, float* out) {
         const Buffer d = upload(backend, a), index = upload(backend, some);
         backend.upload(std::as_bytes(std::span(a).first(count * H)),
                        reinterpret_cast<std::byte*>(out));
         backend.deterministic_grad(
-            {{d.floats(), rows, H}, row_set(index, count, all, rows), {out, count, H}});
+            {{d.floats(), rows, H}, row_set(index, count, all, rows), {out, count, H}, unit});
       });
     }
   }

@@ -18,27 +18,25 @@ const std::vector<std::int32_t> kSome{0, 3, 4, 11, 19};  // examples 0, 1, 2 and
 
 TEST_F(FiberBackward, DeterministicUnitsAndTheirGradient) {
   const Floats shared = normals(N * H, 1), b = normals(H, 2), d = normals(N * M * H, 3);
-  for (const ConstMatrix part : {matrix(shared, H), ConstMatrix{}}) {
-    expect_close(
-        run_kernel(kBlocks, kFewThreads, d,
-                   [&](Floats& out) { activate_kernel(kTile, part, b.data(), matrix(out, H)); }),
-        plain(d,
-              [&](auto& cpu, Floats& out) {
-                cpu.activate({kTile, part, b.data(), matrix(out, H)});
-              }),
-        1e-6, "d");
-  }
-  for (const RowSet rows : {RowSet{nullptr, N * M}, RowSet{kSome.data(), 5}}) {
-    const Floats g = normals(rows.count * H, 4);
-    expect_close(run_kernel(kBlocks, kFewThreads, g,
-                            [&](Floats& out) {
-                              deterministic_grad_kernel(matrix(d, H), rows, matrix(out, H));
-                            }),
-                 plain(g,
-                       [&](auto& cpu, Floats& out) {
-                         cpu.deterministic_grad({matrix(d, H), rows, matrix(out, H)});
-                       }),
-                 1e-5, "g of d");
+  for (const ActivationRow& unit : kActivations) {
+    for (const ConstMatrix part : {matrix(shared, H), ConstMatrix{}}) {
+      const auto args = [&](Floats& out) {
+        return ActivateArgs{kTile, part, b.data(), matrix(out, H), unit.id};
+      };
+      expect_close(
+          run_kernel(kBlocks, kFewThreads, d, [&](Floats& out) { activate_kernel(args(out)); }),
+          plain(d, [&](auto& cpu, Floats& out) { cpu.activate(args(out)); }), 1e-6, "d");
+    }
+    for (const RowSet rows : {RowSet{nullptr, N * M}, RowSet{kSome.data(), 5}}) {
+      const Floats g = normals(rows.count * H, 4);
+      const auto args = [&](Floats& out) {
+        return DeterministicGradArgs{matrix(d, H), rows, matrix(out, H), unit.id};
+      };
+      expect_close(run_kernel(kBlocks, kFewThreads, g,
+                              [&](Floats& out) { deterministic_grad_kernel(args(out)); }),
+                   plain(g, [&](auto& cpu, Floats& out) { cpu.deterministic_grad(args(out)); }),
+                   1e-5, "g of d");
+    }
   }
 }
 

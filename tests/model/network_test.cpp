@@ -34,11 +34,20 @@ TEST(ParseLayer, ReadsWhatToStringWrites) {
   EXPECT_EQ(parse_layer("160d+40n"), parse_layer("40n+160d"));
   for (const char* text : {"1s", "7n", "200d", "40s+160d", "40n+160d"})
     EXPECT_EQ(to_string(parse_layer(text)), text);
+  for (const ActivationRow& unit : kActivations) {
+    const std::string text = "160" + std::string(unit.suffix);
+    const LayerSpec layer{.n_s = 40, .n_d = 160, .fixed = true, .activation = unit.id};
+    EXPECT_EQ(parse_layer(text), (LayerSpec{.n_d = 160, .activation = unit.id}));
+    EXPECT_EQ(parse_layer("40n+" + text), layer);
+    EXPECT_EQ(parse_layer(text + "+40n"), layer);
+    EXPECT_EQ(to_string(layer), "40n+" + text);
+  }
 }
 
 TEST(ParseLayer, SaysWhatItDoesNotUnderstand) {
-  for (const char* text : {"", "s", "200", "0s", "-3s", "200x", "200s+", "+200s", "200s160d",
-                           "20s+30s", "20s+30n", "2d+3d", " 20s", "20s ", "1.5s"}) {
+  for (const char* text :
+       {"", "s", "200", "0s", "-3s", "200x", "200s+", "+200s", "200s160d", "20s+30s", "20s+30n",
+        "2d+3d", "2relu+3d", "3Relu", "3tan", " 20s", "20s ", "1.5s"}) {
     const std::string message = config_error([&] { parse_layer(text); });
     EXPECT_THAT(message, HasSubstr("layer '" + std::string(text) + "' is not understood"));
     EXPECT_THAT(message, HasSubstr("40s+160d"));
@@ -138,16 +147,32 @@ TEST(AsStochastic, RefusesHybridLayers) {
   EXPECT_THAT(config_error([&] { as_stochastic(spec); }), HasSubstr("layer '3s+2d'"));
 }
 
-// W ~ N(0, scale^2 / fan-in): of n draws the mean lies within 4.5 sigma / sqrt(n) of zero, the
-// variance within 4.5 sigma^2 sqrt(2 / n) of sigma^2.
+TEST(AsStochastic, RefusesUnitsThatAreNoProbabilities) {
+  for (const char* layer : {"3tanh", "3relu"}) {
+    const NetworkSpec spec = network(7, {"5d", layer}, 2, Output::softmax);
+    EXPECT_THAT(config_error([&] { as_stochastic(spec); }),
+                HasSubstr("layer '" + std::string(layer) + "' cannot be read as a stochastic one"));
+  }
+}
+
+// W ~ N(0, scale^2 gain^2 / fan-in): of n draws the mean lies within 4.5 sigma / sqrt(n) of zero,
+// the variance within 4.5 sigma^2 sqrt(2 / n) of sigma^2.
 TEST(InitialParams, AreNormalWithVarianceOneOverFanIn) {
   constexpr double kScale = 1.5, kSigmas = 4.5;
-  const NetworkSpec spec = network(80, {"60s+50d", "70s"}, 90, Output::bernoulli);
+  const NetworkSpec spec =
+      network(80, {"60s+50d", "70s", "60s+50relu", "60tanh"}, 90, Output::bernoulli);
   const std::vector<float> params = initial_params(spec, /*seed=*/3, kScale);
   const ParamLayout layout(spec);
   ASSERT_EQ(std::int64_t(params.size()), layout.size);
   EXPECT_EQ(layout.hidden[0].W_d.fan_in, 80 + 60);  // d reads z and s
   EXPECT_EQ(layout.hidden[0].U.fan_in, 80 + 60);
+  // He's scale for rectified units, on all that they read.
+  const double He = std::sqrt(2.0);
+  EXPECT_DOUBLE_EQ(layout.hidden[2].W_d.initial_gain, He);
+  EXPECT_DOUBLE_EQ(layout.hidden[2].U.initial_gain, He);
+  for (const ParamSlot* slot :
+       {&layout.hidden[2].W_s, &layout.hidden[0].W_d, &layout.hidden[3].W_d, &layout.V})
+    EXPECT_EQ(slot->initial_gain, 1) << slot->name;
   for (const ParamSlot& slot : layout.slots()) {
     double sum = 0, squares = 0;
     for (std::int64_t e = 0; e < slot.size(); ++e) {
@@ -158,7 +183,8 @@ TEST(InitialParams, AreNormalWithVarianceOneOverFanIn) {
       EXPECT_EQ(squares, 0) << slot.name << ": biases start at zero";
       continue;
     }
-    const double n = double(slot.size()), variance = kScale * kScale / double(slot.fan_in);
+    const double n = double(slot.size()), scale = kScale * slot.initial_gain;
+    const double variance = scale * scale / double(slot.fan_in);
     EXPECT_NEAR(sum / n, 0, kSigmas * std::sqrt(variance / n)) << slot.name;
     EXPECT_NEAR(squares / n, variance, kSigmas * variance * std::sqrt(2 / n)) << slot.name;
   }

@@ -25,7 +25,7 @@ using ::testing::StartsWith;
 // hit.
 Checkpoint example() {
   Checkpoint checkpoint;
-  apply_setting(checkpoint.config, "net.hidden=3s,2s+2d,2n+3d");
+  apply_setting(checkpoint.config, "net.hidden=3s,2s+2tanh,2n+3relu");
   apply_setting(checkpoint.config, "train.estimator=G1");
   apply_setting(checkpoint.config, "train.learning_rate=0.30000000000000004");
   NetworkState& P = checkpoint.state.P();

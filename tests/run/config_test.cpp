@@ -62,7 +62,7 @@ const std::vector<std::pair<std::string, std::string>> kOtherValues = {
     {"data.test_limit", "7"},
     {"data.test_subjects", "3"},
     {"data.seed", "2"},
-    {"net.hidden", "40s+160d,40n+160d,7d"},
+    {"net.hidden", "40s+160d,40n+160relu,7d,9tanh"},
     {"net.init_scale", "0.5"},
     {"net.init_from", "runs/a"},
     {"train.estimator", "G5"},
@@ -299,6 +299,8 @@ TEST(Config, KeysThatContradictEachOtherAreRefused) {
   EXPECT_THAT(error({"train.epochs=3", "train.warmup_epochs=4"}), HasSubstr("train.warmup_epochs"));
   EXPECT_THAT(error({"eval.as_stochastic=true"}), StartsWith("eval.as_stochastic = true: only a"));
   EXPECT_EQ(error({"eval.as_stochastic=true", "net.hidden=200d,200d"}), "no error");
+  EXPECT_THAT(error({"eval.as_stochastic=true", "net.hidden=200d,200relu"}),
+              StartsWith("eval.as_stochastic = true: layer '200relu' cannot be read as a"));
   EXPECT_EQ(error({"train.epochs=0"}), "no error");
 }
 

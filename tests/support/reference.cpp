@@ -102,6 +102,28 @@ Vector mean(Output output, const Vector& o) {
   return result;
 }
 
+// Each unit by its own formula, too. The terms of d (1 - d) are d and d^2: the slope of a saturated
+// unit is a small difference.
+struct DeterministicUnit {
+  double value, slope, slope_magnitude;
+};
+
+DeterministicUnit deterministic_unit(Activation activation, double a) {
+  switch (activation) {
+    case Activation::sigmoid: {
+      const double d = sigmoid(a);
+      return {d, d * (1 - d), d};
+    }
+    case Activation::tanh: {
+      const double d = std::tanh(a), e = std::cosh(a);
+      return {d, 1 / (e * e), 1};
+    }
+    case Activation::relu:
+      return a > 0 ? DeterministicUnit{a, 1, 1} : DeterministicUnit{0, 0, 0};
+  }
+  return {0, 0, 0};
+}
+
 ReferenceParticle forward(const Model& model, const Vector& x, const Vector& y,
                           const DrawUnit& draw) {
   const auto& [spec, layout, params] = model;
@@ -129,8 +151,10 @@ ReferenceParticle forward(const Model& model, const Vector& x, const Vector& y,
     add_product(layer.s, slots.U, params, layer.d);
     add_product(kOne, slots.b_d, params, layer.d);
     for (double& d : layer.d) {
-      d = sigmoid(d);
-      layer.slope_d.push_back(d * (1 - d));
+      const DeterministicUnit unit = deterministic_unit(shape.activation, d);
+      d = unit.value;
+      layer.slope_d.push_back(unit.slope);
+      layer.slope_d_magnitude.push_back(unit.slope_magnitude);
     }
 
     particle.top = shape.n_d > 0 ? layer.d : layer.s;
@@ -345,14 +369,13 @@ Vector absolute(Vector v) {
   return v;
 }
 
-// The terms of d (1 - d) are d and d^2: the slope of a saturated unit is a small difference.
 ReferenceParticle absolute(ReferenceParticle particle) {
   particle.top = absolute(particle.top);
   for (ReferenceLayer& layer : particle.layers) {
     layer.z = absolute(layer.z);
     layer.s = absolute(layer.s);
     layer.e = layer.e_magnitude;
-    layer.slope_d = layer.d;
+    layer.slope_d = layer.slope_d_magnitude;
   }
   return particle;
 }
@@ -391,8 +414,7 @@ void add_gradient(const Model& model, const Model& absolute_model, const Vector&
   for (std::int64_t l = 0; l < spec.depth(); ++l) {
     const ReferenceLayer& layer = particle.layers[l];
     const std::int64_t n_s = spec.hidden[l].n_s;
-    const auto [omega, beta, omega_magnitude] =
-        score_weight(e, log_w, r % M, l, n_s, w_bar, C_hat);
+    const auto [omega, beta, omega_magnitude] = score_weight(e, log_w, r % M, l, n_s, w_bar, C_hat);
     Vector g(n_s), magnitude(n_s);
     for (std::int64_t i = 0; i < n_s; ++i) {
       g[i] = (omega - beta[i]) * layer.score[i];

@@ -45,7 +45,7 @@ struct ReferenceLayer {  // for one particle
   Vector a, p, s;        // stochastic units; a = 0 if p = 1/2 is fixed
   Vector score;          // s - p
   Vector d;
-  Vector slope_d;         // sigma'(a)
+  Vector slope_d, slope_d_magnitude;
   Vector e, e_magnitude;  // in dh/da's place, if a path estimator is asked for
 };
 

@@ -38,6 +38,7 @@ std::vector<Case> cases() {
       {network(2, {"2s+2d", "1s+2d"}, 2, Output::bernoulli), 2, 3},
       {network(2, {"1n+2d", "2s"}, 2, Output::bernoulli), 2, 2},
       {network(2, {"2s", "2d", "1s"}, 2, Output::softmax), 2, 2},
+      {network(2, {"2s+2relu", "1s+2tanh"}, 2, Output::bernoulli), 2, 3},
   };
 }
 

@@ -73,11 +73,10 @@ TEST_P(EveryOutput, OutputWeightsWithBitsHeld) {
     const Vector params = random_params(spec, /*seed=*/1);
     const ReferenceBatch batch = random_batch(spec, /*N=*/3, /*M=*/4, /*seed=*/2);
     const ParamLayout layout(spec);
-    expect_derivative(spec, params,
-                      reference_pass(spec, params, batch, {.id = estimator.id}).gradient,
-                      follows_w_bar(estimator.output_weight) ? C_hat_sum(spec, batch)
-                                                             : mean_log_w(spec, batch),
-                      {layout.V, layout.c});
+    expect_derivative(
+        spec, params, reference_pass(spec, params, batch, {.id = estimator.id}).gradient,
+        follows_w_bar(estimator.output_weight) ? C_hat_sum(spec, batch) : mean_log_w(spec, batch),
+        {layout.V, layout.c});
   }
 }
 
@@ -100,6 +99,24 @@ TEST_P(EveryOutput, G3WithNoiseFrozenInEveryLayer) {
     expect_close(frozen.C_hat, drawn.C_hat, 1e-12, "C_hat where sigma(a) + eps is the bit again");
     expect_derivative(spec, params, frozen.gradient, C_hat_sum(spec, batch),
                       ParamLayout(spec).slots());
+  }
+}
+
+// The same of every deterministic unit, alone and above sampled ones. No rectified unit of these
+// seeds is near its kink.
+TEST_P(EveryOutput, EveryDeterministicUnit) {
+  for (const ActivationRow& row : kActivations) {
+    const std::string unit(row.suffix);
+    for (const std::vector<std::string>& layers : {std::vector{"4" + unit, "3" + unit},
+                                                   {"2n+3" + unit, "3n+2" + unit},
+                                                   {"3d", "4" + unit}}) {
+      NetworkSpec spec = network(3, {}, 3, GetParam());
+      for (const std::string& layer : layers) spec.hidden.push_back(parse_layer(layer));
+      const Vector params = random_params(spec, /*seed=*/3);
+      const ReferenceBatch batch = random_batch(spec, /*N=*/2, spec.samples() ? 3 : 1, /*seed=*/4);
+      expect_derivative(spec, params, reference_pass(spec, params, batch).gradient,
+                        C_hat_sum(spec, batch), ParamLayout(spec).slots());
+    }
   }
 }
 

@@ -89,6 +89,23 @@ TEST_P(PassTest, EveryEstimatorWithEveryOutputOnTheNetworksOfThePaper) {
   }
 }
 
+// Every deterministic unit of the table, alone, beside units that draw, and below and above others.
+TEST_P(PassTest, EveryDeterministicUnit) {
+  for (const ActivationRow& row : kActivations) {
+    const std::string unit(row.suffix);
+    const auto layers = [&](std::vector<std::string> hidden) {
+      NetworkSpec spec = network(5, {}, 7, Output::bernoulli);
+      for (const std::string& layer : hidden) spec.hidden.push_back(parse_layer(layer + unit));
+      return spec;
+    };
+    for (const NetworkSpec& spec : {layers({"6", "4"}), layers({"3s+6", "2s+5"}),
+                                    layers({"3n+6", "2n+5"}), layers({"37", "3s+20"})}) {
+      const std::int64_t M = spec.samples() ? 5 : 1;
+      expect_agreement(spec, random_batch(spec, 3, M, 7), 11, /*tile=*/2);
+    }
+  }
+}
+
 TEST_P(PassTest, RandomNetworks) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     const NetworkSpec spec = random_network(seed, 4, 9);

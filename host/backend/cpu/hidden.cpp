@@ -19,15 +19,51 @@ HWY_BEFORE_NAMESPACE();
 namespace sfnn {
 namespace HWY_NAMESPACE {
 
-void activate_rows(const ActivateArgs& p, std::int64_t first, std::int64_t count) {
+// Deterministic units: value(a), and slope(d) of that value.
+struct SigmoidUnit {
+  static HWY_INLINE VF value(VF a) { return sigmoid_of(a); }
+  static HWY_INLINE VF slope(VF d) { return hn::Mul(d, hn::Sub(hn::Set(F32(), 1.0f), d)); }
+};
+
+struct TanhUnit {  // 2 sigma(2 a) - 1
+  static HWY_INLINE VF value(VF a) {
+    const VF s = sigmoid_of(hn::Add(a, a));
+    return hn::Sub(hn::Add(s, s), hn::Set(F32(), 1.0f));
+  }
+  static HWY_INLINE VF slope(VF d) {
+    const VF one = hn::Set(F32(), 1.0f);
+    return hn::Mul(hn::Sub(one, d), hn::Add(one, d));
+  }
+};
+
+struct ReluUnit {  // a NaN stays one
+  static HWY_INLINE VF value(VF a) { return hn::IfThenZeroElse(hn::Lt(a, hn::Zero(F32())), a); }
+  static HWY_INLINE VF slope(VF d) {
+    return hn::IfThenElseZero(hn::Gt(d, hn::Zero(F32())), hn::Set(F32(), 1.0f));
+  }
+};
+
+template <class Unit>
+HWY_INLINE void activate_rows_of(const ActivateArgs& p, std::int64_t first, std::int64_t count) {
   const float* b = p.b;
   for (std::int64_t r = first; r < first + count; ++r) {
     float* row = p.d.row(r);
     const float* z = p.shared.data ? p.shared.row(p.tile.row_in(p.shared.rows, r)) : nullptr;
     for_vectors(p.d.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
       const VF a = hn::Add(lanes.load(row + i), lanes.load(b + i));
-      lanes.store(sigmoid_of(z ? hn::Add(a, lanes.load(z + i)) : a), row + i);
+      lanes.store(Unit::value(z ? hn::Add(a, lanes.load(z + i)) : a), row + i);
     });
+  }
+}
+
+void activate_rows(const ActivateArgs& p, std::int64_t first, std::int64_t count) {
+  switch (p.activation) {
+    case Activation::sigmoid:
+      return activate_rows_of<SigmoidUnit>(p, first, count);
+    case Activation::tanh:
+      return activate_rows_of<TanhUnit>(p, first, count);
+    case Activation::relu:
+      return activate_rows_of<ReluUnit>(p, first, count);
   }
 }
 
@@ -140,15 +176,26 @@ void summed_score_grad(const ScoreGradArgs& p, std::int64_t first, std::int64_t 
   }
 }
 
-void sigmoid_grad(const DeterministicGradArgs& p, std::int64_t first, std::int64_t count) {
-  const VF one = hn::Set(F32(), 1.0f);
+template <class Unit>
+HWY_INLINE void unit_grad_of(const DeterministicGradArgs& p, std::int64_t first,
+                             std::int64_t count) {
   for (std::int64_t k = first; k < first + count; ++k) {
     const float* from = p.d.row(p.rows.source(k));
     float* to = p.g.row(k);
     for_vectors(p.g.cols, [&](auto lanes, std::int64_t i) HWY_ATTR {
-      const VF value = lanes.load(from + i);
-      lanes.store(hn::Mul(lanes.load(to + i), hn::Mul(value, hn::Sub(one, value))), to + i);
+      lanes.store(hn::Mul(lanes.load(to + i), Unit::slope(lanes.load(from + i))), to + i);
     });
+  }
+}
+
+void unit_grad(const DeterministicGradArgs& p, std::int64_t first, std::int64_t count) {
+  switch (p.activation) {
+    case Activation::sigmoid:
+      return unit_grad_of<SigmoidUnit>(p, first, count);
+    case Activation::tanh:
+      return unit_grad_of<TanhUnit>(p, first, count);
+    case Activation::relu:
+      return unit_grad_of<ReluUnit>(p, first, count);
   }
 }
 
@@ -205,7 +252,7 @@ HWY_EXPORT(half_score_grad);
 HWY_EXPORT(gumbel_slope_grad);
 HWY_EXPORT(row_score_grad);
 HWY_EXPORT(summed_score_grad);
-HWY_EXPORT(sigmoid_grad);
+HWY_EXPORT(unit_grad);
 HWY_EXPORT(particle_sums);
 HWY_EXPORT(column_sums);
 HWY_EXPORT(baseline_sums);
@@ -258,7 +305,7 @@ void cpu::score_grad(const ScoreGradArgs& p) {
 
 void cpu::deterministic_grad(const DeterministicGradArgs& p) {
   share_range(p.g.rows, p.g.cols, 1, [&](std::int64_t first, std::int64_t count) {
-    HWY_DYNAMIC_DISPATCH(sigmoid_grad)(p, first, count);
+    HWY_DYNAMIC_DISPATCH(unit_grad)(p, first, count);
   });
 }
 

@@ -103,7 +103,8 @@ void PlainBackend::run(const ActivateArgs& p) {
   for (std::int64_t r = 0; r < p.d.rows; ++r) {
     for (std::int64_t i = 0; i < p.d.cols; ++i) {
       float& value = p.d.row(r)[i];
-      value = sigmoid(value + p.b[i] + (p.shared.data ? row_of(p.shared, p.tile, r)[i] : 0.0f));
+      const float shared = p.shared.data ? row_of(p.shared, p.tile, r)[i] : 0.0f;
+      value = activation_at(p.activation, value + p.b[i] + shared);
     }
   }
 }
@@ -211,7 +212,7 @@ void PlainBackend::run(const ScoreGradArgs& p) {
 void PlainBackend::run(const DeterministicGradArgs& p) {
   for (std::int64_t k = 0; k < p.g.rows; ++k) {
     const float* value = p.d.row(p.rows.source(k));
-    for (std::int64_t i = 0; i < p.g.cols; ++i) p.g.row(k)[i] *= value[i] * (1 - value[i]);
+    for (std::int64_t i = 0; i < p.g.cols; ++i) p.g.row(k)[i] *= slope_at(p.activation, value[i]);
   }
 }
 
