@@ -2,13 +2,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <sfnn/network.hpp>
 #include <sfnn/train.hpp>
 
 #include "host/api/impl.hpp"
 #include "host/base/error.hpp"
 #include "host/run/run_directory.hpp"
+#include "host/train/finite.hpp"
 
 namespace sfnn {
 namespace {
@@ -24,7 +24,7 @@ ParamSlot slot_for(const WeightTensor& tensor, const NetworkSpec& spec) {
                                  tensor.name, tensor.values.size(), fmt::join(tensor.shape, ", "),
                                  fmt::join(slot->shape(), ", ")));
   }
-  if (!std::ranges::all_of(tensor.values, [](float v) { return std::isfinite(v); }))
+  if (!all_finite(tensor.values))
     throw DataError(fmt::format("tensor '{}' holds a number that is not finite", tensor.name));
   return *slot;
 }

@@ -44,22 +44,25 @@ RunOptions run_options(const Device& device, const TrainRunOptions& options,
   return result;
 }
 
-void require_room(const Device& device, const Config& config, const DataSet& data,
+// Throws if the device has no room for it.
+TrainPlan plan_of(const Device& device, const Config& config, const DataSet& data,
                   const RunOptions& options, const Run& run) {
   require(data.test.count > 0, "a run ends with its test: there are no test examples");
   Backend& backend = backend_of(device);
   const TrainOptions train = train_options_of(config, options.machine, backend, run.newest());
-  require_memory(plan_training(backend, network_of(config, data), train, data), backend);
+  const TrainPlan plan = plan_training(backend, network_of(config, data), train, data);
+  require_memory(plan, backend);
+  return plan;
 }
 
 // Searches the rate if asked to, then trains. goes_on: the directory's run is opened.
 RunResult train(const Device& device, Config config, const Data& data, Run run, bool goes_on,
-                const std::optional<RateSearchOptions>& search, const RunOptions& options,
+                const std::optional<RateSearchOptions>& search, RunOptions options,
                 const Callbacks& callbacks) {
   const DataSet& set = data.impl()->set;
   Backend& backend = backend_of(device);
   CallingProgress progress(callbacks);
-  require_room(device, config, set, options, run);
+  options.plan = plan_of(device, config, set, options, run);
   if (search) {
     const auto rate = search_rate(backend, options.machine, set,
                                   {.config = config,
@@ -68,7 +71,7 @@ RunResult train(const Device& device, Config config, const Data& data, Run run, 
                                    .stop = options.stop},
                                   run.directory(), progress);
     if (!rate) return {};
-    config.train.learning_rate = *rate;
+    config.train.learning_rate = options.plan->schedule.max_rate = *rate;
   }
   TrainingRun training(backend, config, options, set, std::move(run), progress);
   if (goes_on) {

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <sfnn/train.hpp>
 
 #include "host/api/impl.hpp"
 #include "host/base/error.hpp"
+#include "host/run/progress.hpp"
 
 namespace sfnn {
 namespace {
@@ -62,17 +62,8 @@ struct Training::Impl {
 };
 
 ProgressFigures Training::Impl::figures(SteadyClock::time_point start, std::int64_t first_step) {
-  const std::int64_t step = trainer.step(), per_epoch = trainer.steps_per_epoch();
   const double seconds = std::chrono::duration<double>(SteadyClock::now() - start).count();
-  const double per_step = std::max(seconds, 1e-9) / double(step - first_step);
-  const std::int64_t examples = data.impl()->set.train.count;
-  return {.epoch = (step - 1) / per_epoch + 1,
-          .epochs = config.train.epochs,
-          .step = step,
-          .total_steps = trainer.total_steps(),
-          .C_hat = trainer.epoch_means().C_hat,
-          .examples_per_second = double(examples) / double(per_epoch) / per_step,
-          .seconds_left = per_step * double(trainer.total_steps() - step)};
+  return progress_of(trainer, data.impl()->set, first_step, seconds);
 }
 
 Training::Training(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

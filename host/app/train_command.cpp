@@ -248,7 +248,7 @@ int run_train(TrainCommand command) {
   run.require_lock();
   for (const std::string& line : damaged) progress.warn(line);
   const NetworkSpec spec = network_of(config, data);
-  const TrainPlan plan = plan_training(
+  TrainPlan plan = plan_training(
       *backend, spec, train_options_of(config, command.machine, *backend, run.newest()), data);
   const StepRange profiled = profiled_steps_of(command, plan.schedule.total_steps);
   if (plan.tiling.short_of_memory) progress.say(tiling_note(plan));
@@ -257,7 +257,7 @@ int run_train(TrainCommand command) {
   catch_stop_signals();
   const auto rate = rate_of(command, config, *backend, data, run, progress);
   if (!rate) return kStopped;
-  config.train.learning_rate = *rate;
+  config.train.learning_rate = plan.schedule.max_rate = *rate;
   if (command.dry_run) {
     print_plan(config, data, spec, plan, *backend);
     require_memory(plan, *backend);
@@ -266,7 +266,8 @@ int run_train(TrainCommand command) {
   const RunOptions options{.machine = command.machine,
                            .on_save_error = *from_string<OnSaveError>(command.on_save_error),
                            .profiled = profiled,
-                           .stop = stop_requested};
+                           .stop = stop_requested,
+                           .plan = plan};
   TrainingRun training(*backend, config, options, data, std::move(run), progress);
   if (goes_on) {
     training.resume();

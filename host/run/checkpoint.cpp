@@ -13,6 +13,7 @@
 
 #include "host/base/error.hpp"
 #include "host/formats/json_depth.hpp"
+#include "host/train/finite.hpp"
 #include "host/train/state_arrays.hpp"
 #include "kernels/philox.hpp"
 
@@ -59,7 +60,7 @@ std::string array_prefix(const std::string& network_prefix, const ArraySpec& arr
 
 void add_tensor(TensorFile& file, std::string name, std::vector<std::int64_t> shape,
                 std::span<const float> values) {
-  if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); }))
+  if (!all_finite(values))
     throw Error(fmt::format("checkpoint not saved: {} holds a number that is not finite", name));
   file.tensors.push_back({std::move(name), std::move(shape), {values.begin(), values.end()}});
 }
@@ -227,8 +228,7 @@ class TensorReader {
     if (found->shape != shape)
       refuse(name_, fmt::format("tensor '{}' has shape [{}], and the network needs [{}]", tensor,
                                 fmt::join(found->shape, ", "), fmt::join(shape, ", ")));
-    if (!std::all_of(found->values.begin(), found->values.end(),
-                     [](float v) { return std::isfinite(v); }))
+    if (!all_finite(found->values))
       refuse(name_, fmt::format("tensor '{}' holds a number that is not finite", tensor));
     ++taken_;
     return found->values;

@@ -38,7 +38,8 @@ TrainingRun::TrainingRun(Backend& backend, const Config& config, RunOptions opti
 
 // The plan comes first: it counts the memory that is free.
 Trainer TrainingRun::make_trainer(const TrainOptions& options) {
-  const TrainPlan plan = plan_training(backend_, spec_, options, data_);
+  const TrainPlan plan =
+      options_.plan ? *options_.plan : plan_training(backend_, spec_, options, data_);
   const auto& saved = run_.newest();
   const bool fits = saved && saved->network() == spec_;  // if not, resuming refuses it
   Model model(backend_, spec_,
@@ -214,19 +215,12 @@ void TrainingRun::append_records() {
 // --- epochs ------------------------------------------------------------------------------------
 
 void TrainingRun::show_progress(bool epoch_done) {
-  const std::int64_t step = trainer_.step(), per_epoch = trainer_.steps_per_epoch();
-  const double session = std::max(seconds() - seconds_before_, 1e-9);
-  const double per_step = session / double(std::max<std::int64_t>(1, step - session_first_step_));
-  const ProgressFigures figures{
-      .epoch = (step - 1) / per_epoch + 1,
-      .epochs = config_.train.epochs,
-      .step = step,
-      .total_steps = trainer_.total_steps(),
-      .C_hat = trainer_.epoch_means().C_hat,
-      .valid_nll = valid_ ? std::optional(valid_->nll) : std::nullopt,
-      .valid_error = valid_ ? valid_->error : std::nullopt,
-      .examples_per_second = double(data_.train.count) / double(per_epoch) / per_step,
-      .seconds_left = per_step * double(trainer_.total_steps() - step)};
+  ProgressFigures figures =
+      progress_of(trainer_, data_, session_first_step_, seconds() - seconds_before_);
+  if (valid_) {
+    figures.valid_nll = valid_->nll;
+    figures.valid_error = valid_->error;
+  }
   if (epoch_done) {
     progress_.epoch(figures, seconds());
   } else {

@@ -36,6 +36,7 @@ struct RunOptions {
   OnSaveError on_save_error = OnSaveError::stop;      // if a file cannot be written
   StepRange profiled;                                 // the steps that a profiler sees
   std::function<bool()> stop = [] { return false; };  // asked after each step
+  std::optional<TrainPlan> plan = {};                 // if it has been made already
 };
 
 class TrainingRun {
