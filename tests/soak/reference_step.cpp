@@ -76,7 +76,10 @@ StepCheck check_step(const Case& c, Trainer& trainer, const TrainState& before) 
   const ReferenceResult result = reference_pass(c.spec, params, batch,
                                                 {.id = c.options.estimator,
                                                  .c = c.options.c_or_default(batch.M),
-                                                 .L_bar = baseline_of(c, before.P())});
+                                                 .L_bar = baseline_of(c, before.P()),
+                                                 .T = c.options.temperature,
+                                                 .seed = c.options.seed,
+                                                 .step = std::uint32_t(before.step)});
   if (has_tie(c, batch, result, before.step)) return {.tie = true};
 
   double log_w_scale = 1;  // w_bar's relative error is log_w's absolute one

@@ -72,10 +72,9 @@ TEST(FieldEstimators, VimcoIsTheDerivativeOfTheExpectedCriterion) {
     const Vector params = random_params(c.spec, /*seed=*/70);
     const ReferenceBatch batch = random_batch(c.spec, c.N, c.M, /*seed=*/71);
     const Vector truth = mean_of(c.spec, params, batch, {.id = Estimator::G1});
-    for (const ReferenceEstimator& vimco :
-         {ReferenceEstimator{.id = Estimator::vimco},
-          ReferenceEstimator{.id = Estimator::vimco, .c = 0.0},
-          ReferenceEstimator{.id = Estimator::vimco_geometric}})
+    for (const ReferenceEstimator& vimco : {ReferenceEstimator{.id = Estimator::vimco},
+                                            ReferenceEstimator{.id = Estimator::vimco, .c = 0.0},
+                                            ReferenceEstimator{.id = Estimator::vimco_geometric}})
       expect_close(mean_of(c.spec, params, batch, vimco), truth, kExact, name(c));
     EXPECT_GT(relative_error(c.spec, mean_of(c.spec, params, batch, {.id = Estimator::G4}), truth),
               1e-2)

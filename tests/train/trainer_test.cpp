@@ -5,13 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "host/backend/plain/plain_backend.hpp"
 #include "host/base/error.hpp"
 #include "host/devices/registry.hpp"
-#include "host/train/finite.hpp"
-#include "host/train/health.hpp"
 #include "kernels/gather.hpp"
 #include "kernels/philox.hpp"
 #include "tests/support/compare.hpp"
@@ -19,6 +16,7 @@
 #include "tests/support/networks.hpp"
 #include "tests/support/small_data.hpp"
 #include "tests/support/threads.hpp"
+#include "tests/support/train_steps.hpp"
 
 namespace sfnn {
 namespace {
@@ -51,6 +49,9 @@ std::vector<Case> cases() {
   };
   TrainOptions slow_hidden = with(Estimator::G1);
   slow_hidden.hidden_rate = 0.2;
+  TrainOptions vimco_0 = with(Estimator::vimco), cool = with(Estimator::st_gumbel);
+  vimco_0.c = 0;
+  cool.temperature = 0.6;
   return {{"g1", network(7, {"9s", "6s"}, 5, Output::bernoulli), with(Estimator::G1)},
           {"g2", network(7, {"9s", "6s"}, 5, Output::bernoulli), with(Estimator::G2)},
           {"g3", network(7, {"70s", "33s"}, 5, Output::softmax), with(Estimator::G3, 0.4)},
@@ -59,6 +60,15 @@ std::vector<Case> cases() {
           {"a", network(7, {"9d", "6d"}, 5, Output::bernoulli), with(Estimator::G3)},
           {"c", network(7, {"4s+9d", "4s+6d"}, 5, Output::bernoulli), with(Estimator::G4)},
           {"d", network(7, {"4n+9d", "4n+6d"}, 5, Output::bernoulli), with(Estimator::G3)},
+          {"vimco", network(7, {"9s", "4s+6tanh"}, 5, Output::bernoulli), with(Estimator::vimco)},
+          {"vimco_0", network(7, {"9s", "6s"}, 5, Output::bernoulli), vimco_0},
+          {"vimco_geometric", network(7, {"9s", "6s"}, 5, Output::gaussian),
+           with(Estimator::vimco_geometric)},
+          {"rloo", network(7, {"9s", "4s+6d"}, 5, Output::bernoulli), with(Estimator::rloo)},
+          {"darn", network(7, {"9s", "4s+6relu"}, 5, Output::bernoulli), with(Estimator::darn)},
+          {"st_gumbel", network(7, {"9s", "6s"}, 5, Output::bernoulli), cool},
+          {"a_relu", network(7, {"9relu", "6tanh"}, 5, Output::bernoulli), with(Estimator::G3)},
+          {"d_relu", network(7, {"4n+9relu"}, 5, Output::bernoulli), with(Estimator::G3)},
           {"hidden_rate", network(7, {"4s+9d", "6s"}, 5, Output::bernoulli), slow_hidden}};
 }
 
@@ -74,11 +84,6 @@ class TrainerCases : public testing::TestWithParam<int> {
   DataSet data_ =
       small_data(50, 7, 5, case_.spec.output);  // 16 + 16 + 16 + 2: the last batch is smaller
 };
-
-TrainState train(Trainer& trainer, std::int64_t steps) {
-  while (trainer.step() < steps) trainer.train_step();
-  return trainer.state();
-}
 
 void expect_same(const TrainState& a, const TrainState& b) {
   EXPECT_EQ(a.step, b.step);
@@ -169,7 +174,10 @@ TEST_P(TrainerCases, TwoEpochsFollowTheReference) {
   Vector params = to_double(trainer.state().P().array("params")), velocity(params.size());
   const std::int64_t M = trainer.particles(), D_y = data_.train.y.cols,
                      per_epoch = trainer.steps_per_epoch();
-  ReferenceEstimator estimator{.id = case_.options.estimator};
+  ReferenceEstimator estimator{.id = case_.options.estimator,
+                               .c = case_.options.c,
+                               .T = case_.options.temperature,
+                               .seed = case_.options.seed};
   std::vector<Vector> score2(case_.spec.depth()), score2_L(case_.spec.depth());
   for (std::int64_t step = 0; step < 2 * per_epoch; ++step) {
     const auto order =
@@ -188,6 +196,7 @@ TEST_P(TrainerCases, TwoEpochsFollowTheReference) {
     }
     batch.bits =
         reference_draws(case_.spec, params, batch, case_.options.seed, std::uint32_t(step));
+    estimator.step = std::uint32_t(step);
     const ReferenceResult result = reference_pass(case_.spec, params, batch, estimator);
     const double warmup = 0.6 * double(per_epoch), total = 3.0 * double(per_epoch),
                  t = double(step);
@@ -228,7 +237,7 @@ TEST_P(TrainerCases, TheCpuPathFollowsThePlainOne) {
                "params");
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, TrainerCases, testing::Range(0, 9),
+INSTANTIATE_TEST_SUITE_P(Cases, TrainerCases, testing::Range(0, 17),
                          [](const auto& suite) { return std::string(cases()[suite.param].name); });
 
 TEST(Trainer, LearnsAMappingThatCanBeLearnt) {
@@ -315,134 +324,17 @@ TEST(Trainer, VisitsEveryExampleOnceAnEpochInNewOrder) {
 TEST(Trainer, RefusesWhatTeachesNothing) {
   const NetworkSpec stochastic = network(7, {"9s"}, 5, Output::bernoulli);
   const NetworkSpec noise = network(7, {"4n+9d"}, 5, Output::bernoulli);
-  for (Estimator e : {Estimator::G4, Estimator::G5}) {
+  for (Estimator e : {Estimator::G4, Estimator::G5, Estimator::vimco, Estimator::vimco_geometric,
+                      Estimator::rloo}) {
     EXPECT_THROW(validate({.estimator = e, .particles = 1}, stochastic), ConfigError);
     EXPECT_NO_THROW(validate({.estimator = e, .particles = 2}, stochastic));
     EXPECT_NO_THROW(
         validate({.estimator = e, .particles = 1}, noise));  // no trainable stochastic units
   }
-  for (Estimator e : {Estimator::G1, Estimator::G2, Estimator::G3}) {
+  for (Estimator e :
+       {Estimator::G1, Estimator::G2, Estimator::G3, Estimator::darn, Estimator::st_gumbel}) {
     EXPECT_NO_THROW(validate({.estimator = e, .particles = 1}, stochastic));
   }
-}
-
-// --- numbers that have gone bad ----------------------------------------------------------------
-
-class NotFinite : public testing::Test {
- protected:
-  // After two good steps, the state with one number changed and one step more.
-  std::string found(const char* array, const std::string& tensor, float value,
-                    std::optional<double> drop_below = {}) {
-    Trainer trainer(*backend_, spec_,
-                    {.particles = 3, .batch = 10, .learning_rate = 0.1, .drop_below = drop_below},
-                    data_);
-    TrainState state = train(trainer, 2);
-    EXPECT_EQ(trainer.not_finite(), std::nullopt);
-    NetworkState& P = state.P();
-    std::vector<float>& values = P.array(array);
-    for (const ParamSlot& slot : ParamLayout(spec_).slots())
-      if (slot.name == tensor) values[slot.offset] = value;
-    trainer.restore(state);
-    trainer.train_step();
-    return trainer.not_finite(trainer.state()).value_or("nothing");
-  }
-
-  const NetworkSpec spec_ = network(7, {"9s", "6s"}, 5, Output::gaussian);
-  const DataSet data_ = small_data(50, 7, 5, Output::gaussian);
-  const std::unique_ptr<Backend> backend_ = cpu(2);
-};
-
-constexpr float kInf = std::numeric_limits<float>::infinity();
-
-// An update that overflows: C_hat of its step was still good, and so were the gradients.
-TEST_F(NotFinite, NamesTheStepAndTheTensor) {
-  for (const char* tensor : {"layer1.W_s", "layer2.b_s", "V"}) {
-    EXPECT_EQ(found("velocity", tensor, 1e38f * 3.4f),
-              "nothing");  // finite still, in the weights
-    EXPECT_EQ(found("velocity", tensor, kInf),
-              "step 3: no longer finite: the weight of " + std::string(tensor));
-  }
-}
-
-// Particles whose weight is NaN skip the backward pass: without a check of C_hat the run would
-// continue with fewer and fewer examples.
-TEST_F(NotFinite, ABadCriterionIsSeenThoughTheWeightsAreStillGood) {
-  EXPECT_EQ(found("params", "c", 1e30f), "step 3: no longer finite: C_hat");
-  EXPECT_EQ(found("params", "c", std::nanf("")),
-            "step 3: no longer finite: C_hat; the weight of c");
-}
-
-// If none skips it, everything goes bad in the same step.
-TEST_F(NotFinite, NamesTheCriterionFirst) {
-  EXPECT_EQ(found("params", "c", 1e30f, /*drop_below=*/0),
-            "step 3: no longer finite: C_hat; every gradient (layer1.W_s to c); every weight "
-            "(layer1.W_s to c)");
-}
-
-// The quick look does not read the weights, and sees what they do to the next step.
-TEST_F(NotFinite, AQuickLookSeesABadWeightAStepLater) {
-  Trainer trainer(*backend_, spec_, {.particles = 3, .batch = 10, .learning_rate = 0.1}, data_);
-  TrainState state = train(trainer, 2);
-  state.P().array("velocity")[ParamLayout(spec_).c.offset] = kInf;
-  trainer.restore(state);
-  trainer.train_step();
-  EXPECT_EQ(trainer.not_finite(), std::nullopt);
-  trainer.train_step();
-  EXPECT_EQ(trainer.not_finite(),
-            "step 4: no longer finite: C_hat; the weight of c, last seen finite after step 2");
-}
-
-// An infinite bias saturates its unit and leaves C_hat as it is: the steps since the weights were
-// last looked at are named, not the one at which they happened to be looked at again.
-TEST_F(NotFinite, AWeightThatNoQuickLookSeesIsDatedByThoroughOnes) {
-  Trainer trainer(*backend_, spec_, {.particles = 3, .batch = 10, .learning_rate = 0.1}, data_);
-  TrainState state = train(trainer, 2);
-  for (const ParamSlot& slot : ParamLayout(spec_).slots()) {
-    if (slot.name == "layer2.b_s") state.P().array("velocity")[slot.offset] = kInf;
-  }
-  trainer.restore(state);
-  while (trainer.step() < 6) {
-    trainer.train_step();
-    EXPECT_EQ(trainer.not_finite(), std::nullopt);
-  }
-  EXPECT_EQ(trainer.not_finite(trainer.state()),
-            "step 3 to 6: no longer finite: the weight of layer2.b_s");
-}
-
-TEST_F(NotFinite, LateLooksSaySo) {
-  Trainer trainer(*backend_, spec_, {.particles = 3, .batch = 10, .learning_rate = 1e30}, data_);
-  train(trainer, 7);
-  EXPECT_THAT(trainer.not_finite().value_or("nothing"),
-              testing::StartsWith("step 1 to 7: no longer finite: C_hat"));
-}
-
-TEST(Finite, EveryPlaceCounts) {
-  for (std::size_t size : {1, 7, 64, 1000}) {
-    std::vector<float> values(size, -3.4e38f);
-    EXPECT_TRUE(all_finite(values));
-    for (std::size_t i = 0; i < size; i += 1 + size / 17) {
-      for (const float bad : {kInf, -kInf, std::nanf("")}) {
-        values[i] = bad;
-        EXPECT_FALSE(all_finite(values)) << i;
-      }
-      values[i] = 1e-45f;
-    }
-  }
-  EXPECT_TRUE(all_finite({}));
-}
-
-TEST(Health, WarnsOfWhatIsNoLongerRandom) {
-  using testing::ElementsAre;
-  using testing::HasSubstr;
-  const LayerActivity fine{.layer = 1, .units = 4, .decided = 0.9, .stuck = 0.5};
-  const LayerActivity decided{.layer = 2, .units = 4, .decided = 1, .stuck = 0.25};
-  const LayerActivity stuck{.layer = 3, .units = 4, .decided = 0.7, .stuck = 0.75};
-  EXPECT_THAT(health_warnings(std::vector{fine}, 1.2, 20), testing::IsEmpty());
-  EXPECT_THAT(health_warnings(std::vector{fine, decided, stuck}, 1.0001, 20),
-              ElementsAre(HasSubstr("layer 2: all units have become deterministic"),
-                          HasSubstr("layer 3: most units are saturated"),
-                          HasSubstr("one of 20 has all the weight")));
-  EXPECT_THAT(health_warnings({}, 1, 1), testing::IsEmpty()) << "with M = 1 it always is 1";
 }
 
 TEST(Trainer, AWorkersExceptionReachesTheCallerWithItsMessage) {
@@ -474,18 +366,6 @@ TEST(Trainer, StateOfAnotherNetworkIsRefused) {
   EXPECT_THROW(large.restore(small.state()), DataError);
 }
 
-TEST(Schedule, RisesThenFallsToZero) {
-  const Schedule schedule{.max_rate = 2, .warmup_steps = 4, .total_steps = 12};
-  EXPECT_DOUBLE_EQ(schedule.rate(0), 0.5);
-  EXPECT_DOUBLE_EQ(schedule.rate(3), 2);
-  EXPECT_DOUBLE_EQ(schedule.rate(4), 2);
-  EXPECT_DOUBLE_EQ(schedule.rate(8), 1);
-  EXPECT_DOUBLE_EQ(schedule.rate(11), 0.25);
-  const Schedule flat{.max_rate = 1, .warmup_steps = 0, .total_steps = 2};
-  EXPECT_DOUBLE_EQ(flat.rate(0), 1);
-  EXPECT_DOUBLE_EQ(flat.rate(1), 0.5);
-}
-
 TEST(TrainPlan, IsWhatTheTrainerTakes) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(c.name);
@@ -497,13 +377,6 @@ TEST(TrainPlan, IsWhatTheTrainerTakes) {
     EXPECT_EQ(plan.data_bytes, 0u);  // the CPU reads the examples where they are
     EXPECT_EQ(plan.schedule.total_steps, trainer.total_steps());
   }
-}
-
-TEST(TrainPlan, TakesNothing) {
-  const NetworkSpec huge = network(7, {"400000s", "400000s"}, 5, Output::bernoulli);
-  const auto backend = cpu();
-  const TrainPlan plan = plan_training(*backend, huge, {}, small_data(50, 7, 5, Output::bernoulli));
-  EXPECT_GT(plan.bytes(), std::size_t(3) * 4 * 400000 * 400000);  // weights, velocity, gradient
 }
 
 }  // namespace
