@@ -180,7 +180,7 @@ int run_estimators(const EstimatorsCommand& command) {
 void add_estimators_command(CLI::App& app, int& code) {
   const auto command = std::make_shared<EstimatorsCommand>();
   CLI::App* sub = app.add_subcommand(
-      "estimators", "Measure bias, variance and direction of G1 to G5 along a run");
+      "estimators", "Measure bias, variance, direction and cost of every estimator along a run");
   add_machine_options(*sub, command->machine);
   add_settings(*sub, command->settings);
   sub->add_option(

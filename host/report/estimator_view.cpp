@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "host/base/utf8.hpp"
 #include "kernels/estimators.hpp"
@@ -63,6 +64,33 @@ std::string aligned(const std::vector<Row>& rows) {
   return table;
 }
 
+constexpr std::size_t kColumnsOfBlock = 5;  // a table stays within 100 columns
+
+std::string cost_text(double seconds) {
+  return std::isnan(seconds) ? "?" : fmt::format("{:.3g} ms", 1000 * seconds);
+}
+
+// The figures of some estimators, side by side.
+std::string block_of(std::span<const EstimatorFigures> estimators) {
+  std::vector<Row> rows{{"", ""}};
+  const auto add = [&](const std::string& weights, const char* measure, auto text) {
+    Row& row = rows.emplace_back(Row{weights, measure});
+    for (const EstimatorFigures& figures : estimators) row.push_back(text(figures));
+  };
+  for (const EstimatorFigures& figures : estimators) rows[0].push_back(figures.estimator);
+  for (std::size_t w = 0; w < estimators[0].weights.size(); ++w) {
+    const auto of = [w](auto text) {
+      return [w, text](const EstimatorFigures& figures) { return text(figures.weights[w]); };
+    };
+    add(estimators[0].weights[w].weights, "bias",
+        of([](const GradientFigures& f) { return length_text(f.bias); }));
+    add("", "variance", of(variance_text));
+    add("", "cosine", of(cosine_text));
+  }
+  add("a draw", "cost", [](const EstimatorFigures& figures) { return cost_text(figures.seconds); });
+  return aligned(rows);
+}
+
 template <class Measured>
 std::string place(const PathPoint<Measured>& point) {
   return fmt::format("step {}, epoch {}", point.step, point.epoch);
@@ -101,21 +129,12 @@ constexpr const char* kStepWithGaps =
 
 std::string to_table(const StudyPoint& point) {
   const Study& study = point.measured;
-  std::vector<Row> rows{{"", ""}};
-  for (const EstimatorFigures& figures : study.estimators) rows[0].push_back(figures.estimator);
-  for (std::size_t w = 0; w < study.estimators[0].weights.size(); ++w) {
-    const auto add = [&](const std::string& weights, const char* measure, auto text) {
-      Row& row = rows.emplace_back(Row{weights, measure});
-      for (const EstimatorFigures& figures : study.estimators)
-        row.push_back(text(figures.weights[w]));
-    };
-    add(study.estimators[0].weights[w].weights, "bias",
-        [](const GradientFigures& f) { return length_text(f.bias); });
-    add("", "variance", variance_text);
-    add("", "cosine", cosine_text);
-  }
-  return fmt::format("{}; reference: {}{}", place(point), reference_text(study.reference),
-                     aligned(rows));
+  std::string table =
+      fmt::format("{}; reference: {}", place(point), reference_text(study.reference));
+  const std::span<const EstimatorFigures> all(study.estimators);
+  for (std::size_t first = 0; first < all.size(); first += kColumnsOfBlock)
+    table += block_of(all.subspan(first, std::min(kColumnsOfBlock, all.size() - first)));
+  return table;
 }
 
 std::string to_table(const SweepPoint& point) {
@@ -159,6 +178,7 @@ std::vector<MetricsLine> to_lines(const StudyPoint& point, const StudyOptions& o
       line["variance"] = f.variance;
       line["cosine"] = f.cosine;
       line["cosine_sd"] = f.cosine_sd;
+      line["seconds_per_draw"] = figures.seconds;
     }
   }
   return lines;

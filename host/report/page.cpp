@@ -67,7 +67,8 @@ std::string samples(const Runs& runs) {
 // Keys of the config that have no effect on this run.
 std::set<std::string_view> idle_keys(const ReportRun& run) {
   std::set<std::string_view> keys;
-  if (!run.network.trains_s()) keys.insert({"train.estimator", "train.c", "train.baseline_decay"});
+  if (!run.network.trains_s())
+    keys.insert({"train.estimator", "train.c", "train.temperature", "train.baseline_decay"});
   if (!run.network.samples()) keys.insert({"train.particles", "train.drop_below"});
   if (!draws_in_test(run)) keys.insert("eval.particles");
   return keys;

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "host/base/error.hpp"
@@ -186,15 +188,21 @@ class Studier {
     return groups;
   }
 
+  // A constant that was set belongs to the run's own estimator and to G5, whose study it is for.
   EstimatorFigures measure(Estimator estimator, const Reference& reference) {
+    using Clock = std::chrono::steady_clock;
     TrainOptions options = seeded(options_.train, Purpose::draws);
+    if (estimator != options.estimator && estimator != Estimator::G5) options.c = std::nullopt;
     options.estimator = estimator;
     GradientDraws draws(model_, options, batch_);
     GroupMeans groups;
     groups.fill(std::vector<float>(model_.layout().size));
     std::vector<Scatter> scatter(slots_.size());
+    double seconds = std::numeric_limits<double>::infinity();
     for (std::int64_t r = 0; r < options_.draws; ++r) {
+      const auto start = Clock::now();
       const std::vector<float> g = draws.next();
+      seconds = std::min(seconds, std::chrono::duration<double>(Clock::now() - start).count());
       // Group k takes draws k, k + kGroups, ...
       const std::int64_t k = r % kGroups, members = (options_.draws - k - 1) / kGroups + 1;
       for (std::size_t e = 0; e < g.size(); ++e) groups[k][e] += g[e] / float(members);
@@ -207,7 +215,7 @@ class Studier {
       }
       advance(options_.train.particles);
     }
-    return {std::string(row_of(estimator).name), figures(groups, scatter, reference)};
+    return {std::string(row_of(estimator).name), figures(groups, scatter, reference), seconds};
   }
 
   // Sums over the draws.

@@ -34,7 +34,7 @@ StudyPoint point_of(std::vector<GradientFigures> weights) {
                                                                         : ReferenceGradient::lost);
   }
   for (const EstimatorRow& estimator : kEstimators)
-    point.measured.estimators.push_back({std::string(estimator.name), weights});
+    point.measured.estimators.push_back({std::string(estimator.name), weights, 0.0123});
   return point;
 }
 
@@ -58,14 +58,17 @@ std::vector<std::string> cells_of(const std::string& line) {
   return cells;
 }
 
+// Names of the estimators, three measures of three matrices, and the cost.
+constexpr std::size_t kLinesOfBlock = 1 + 3 * 3 + 1;
+
 TEST(EstimatorTable, HasQuestionMarksForAllThatIsUnknown) {
   const auto lines = lines_of(to_table(point_of({{}, kOrdinary, kOrdinary})));
-  ASSERT_EQ(lines.size(), 2u + 3 * 3);
+  ASSERT_EQ(lines.size(), 1 + 2 * kLinesOfBlock);
   EXPECT_THAT(lines[0], HasSubstr("(M = 2 is off by ?)"));
   EXPECT_THAT(cells_of(lines[2]), ElementsAre("layer1.W_s", "bias", "?", "?", "?", "?", "?"));
   EXPECT_THAT(cells_of(lines[3]), ElementsAre("variance", "?", "?", "?", "?", "?"));
   EXPECT_THAT(cells_of(lines[4]), ElementsAre("cosine", "?", "?", "?", "?", "?"));
-  for (std::size_t i = 5; i < lines.size(); ++i) EXPECT_THAT(lines[i], Not(HasSubstr("?")));
+  for (std::size_t i = 5; i <= kLinesOfBlock; ++i) EXPECT_THAT(lines[i], Not(HasSubstr("?")));
   EXPECT_THAT(to_table(point_of({kOrdinary})), HasSubstr("(M = 2 is off by 0.42 at most)"));
 }
 
@@ -80,9 +83,9 @@ TEST(EstimatorTable, KeepsLongNumbersApart) {
   for (EstimatorFigures& figures : point.measured.estimators)
     figures.weights[1].weights = "layer1000.W_s";
   const auto lines = lines_of(to_table(point));
-  ASSERT_EQ(lines.size(), 2u + 3 * 3);
+  ASSERT_EQ(lines.size(), 1 + 2 * kLinesOfBlock);
   EXPECT_EQ(cells_of(lines[1]).size(), 5u);
-  for (std::size_t i = 2; i < lines.size(); ++i)
+  for (std::size_t i = 2; i < kLinesOfBlock; ++i)
     EXPECT_EQ(cells_of(lines[i]).size(), i % 3 == 2 ? 7u : 6u) << lines[i];
   EXPECT_THAT(cells_of(lines[2]), Contains("1.56e-06 ±5e-08").Times(5));
   EXPECT_THAT(cells_of(lines[5]), Contains("2.33e+05 ±1e+03").Times(5));
@@ -95,6 +98,15 @@ TEST(EstimatorTable, HasFixedColumnsForOrdinaryNumbers) {
   EXPECT_EQ(lines[1], std::string(34, ' ') + "G1" + "             G2             G3" +
                           "             G4             G5");
   EXPECT_THAT(lines[2], StartsWith("layer1.W_s  bias           0.4 ±0.01      0.4 ±0.01"));
+  EXPECT_THAT(lines[5], StartsWith("a draw      cost             12.3 ms        12.3 ms"));
+}
+
+// A table of all estimators would be too wide: those of the field follow the paper's.
+TEST(EstimatorTable, PutsTheFieldsEstimatorsBelowThePapers) {
+  const auto lines = lines_of(to_table(point_of({kOrdinary, kOrdinary, kOrdinary})));
+  EXPECT_THAT(cells_of(lines[1 + kLinesOfBlock]),
+              ElementsAre("vimco", "vimco-geometric", "rloo", "darn", "st-gumbel"));
+  for (const std::string& line : lines) EXPECT_LE(line.size(), 110u) << line;
 }
 
 TEST(EstimatorLines, AreNullInAllThatIsUnknown) {
@@ -105,6 +117,7 @@ TEST(EstimatorLines, AreNullInAllThatIsUnknown) {
     for (const char* key : {"reference_quarter_bias", "bias", "bias_squared", "bias_squared_error",
                             "variance", "cosine", "cosine_sd"})
       EXPECT_EQ(read[key].is_null(), unknown) << key << " of " << read;
+    EXPECT_EQ(read["seconds_per_draw"], 0.0123);
   }
 }
 

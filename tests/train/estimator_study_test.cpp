@@ -97,7 +97,7 @@ TEST(ExactGradient, RefusesWhatIsTooLarge) {
   EXPECT_THROW(exact_gradient(small.model(), small.data), ConfigError);
 }
 
-// The figures of all five estimators, each against its own enumerated mean and covariance and the
+// The figures of all estimators, each against its own enumerated mean and covariance and the
 // derivative of log P(y|x).
 TEST(EstimatorStudy, FiguresAreThoseOfTheEnumeratedDistribution) {
   constexpr std::int64_t M = 2, kDraws = 4000;
@@ -105,13 +105,16 @@ TEST(EstimatorStudy, FiguresAreThoseOfTheEnumeratedDistribution) {
   const Vector truth = derivative_of_C(small);
   const Study study = study_estimators(small.model(), small.data, small.options(M, kDraws));
   EXPECT_EQ(study.reference.particles, 0);  // enumerated
-  ASSERT_EQ(study.estimators.size(), 5u);
+  ASSERT_EQ(study.estimators.size(), kEstimators.size());
   const ParamLayout layout(small.spec);
   const std::vector<ParamSlot> slots{layout.hidden[0].W_s, layout.hidden[1].W_s, layout.V};
   const double N = double(small.data.train.count);
   for (const EstimatorFigures& figures : study.estimators) {
-    GradientMoments exact = enumerate_gradient(small.spec, small.params, small.batch(M),
-                                               {.id = *parse_estimator(figures.estimator)});
+    GradientMoments exact =
+        enumerate_gradient(small.spec, small.params, small.batch(M),
+                           {.id = *parse_estimator(figures.estimator), .mean_over_u = true});
+    EXPECT_GT(figures.seconds, 0);
+    EXPECT_LT(figures.seconds, 10);
     for (double& value : exact.mean) value /= N;
     for (double& value : exact.variance) value /= N * N;
     Vector bias = exact.mean;
@@ -128,6 +131,8 @@ TEST(EstimatorStudy, FiguresAreThoseOfTheEnumeratedDistribution) {
       EXPECT_NEAR(got.bias.value, exact_bias, 6 * got.bias.error) << what;
       // The error of |b|^2 is at most 2 |b| sqrt(t) + sqrt(2) t, t = trace / draws; its estimate
       // from 10 groups is seldom twice that.
+      // st-gumbel's enumerated variance lacks that of its uniforms.
+      if (figures.estimator == "st-gumbel" && s + 1 < slots.size()) continue;
       const double t = variance / kDraws;
       EXPECT_LT(got.bias.error, 2 * (2 * std::sqrt(exact_bias * t) + std::sqrt(2) * t)) << what;
       // G1's enumerated variance has another baseline than the study's, so it is compared below.
@@ -176,6 +181,7 @@ TEST(EstimatorStudy, EstimatorsAgreeOnTheOutputsWeights) {
   const Study study =
       study_estimators(small.model(), small.data, small.options(/*M=*/5, /*draws=*/20));
   for (const EstimatorFigures& figures : study.estimators) {
+    if (figures.estimator == "rloo") continue;  // weighs all particles equally
     const GradientFigures &V = figures.weights.back(), &first = study.estimators[0].weights.back();
     EXPECT_NEAR(V.cosine, first.cosine, 1e-5);
     EXPECT_NEAR(V.variance, first.variance, 1e-4 * first.variance);
@@ -262,12 +268,13 @@ TEST(EstimatorStudy, AReferenceLostInItsNoiseIsSaidToBe) {
   EXPECT_GT(lost, 0);
 }
 
-TEST(EstimatorStudy, OneParticleLeavesG1ToG3) {
+TEST(EstimatorStudy, OneParticleLeavesThoseThatNeedNoOthers) {
   const Small small = two_layers();
   const Study study =
       study_estimators(small.model(), small.data, small.options(/*M=*/1, /*draws=*/10));
-  ASSERT_EQ(study.estimators.size(), 3u);
-  EXPECT_EQ(study.estimators[2].estimator, "G3");
+  std::string names;
+  for (const EstimatorFigures& figures : study.estimators) names += figures.estimator + " ";
+  EXPECT_EQ(names, "G1 G2 G3 darn st-gumbel ");
 }
 
 TEST(EstimatorStudy, SameSeedSameFiguresAndProgressEndsAtOne) {

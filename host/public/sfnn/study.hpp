@@ -40,6 +40,8 @@ struct GradientFigures {
 struct EstimatorFigures {
   std::string estimator = "G3";
   std::vector<GradientFigures> weights;  // every matrix, from the first layer to V
+  // Its cost: what the fastest draw of the mini-batch gradient took.
+  double seconds = std::numeric_limits<double>::quiet_NaN();
 };
 
 enum class ReferenceGradient {
