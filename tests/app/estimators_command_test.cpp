@@ -7,6 +7,7 @@
 
 #include "host/formats/atomic_file.hpp"
 #include "host/run/metrics.hpp"
+#include "kernels/estimators.hpp"
 #include "tests/support/program.hpp"
 
 namespace sfnn {
@@ -45,7 +46,7 @@ TEST_F(Estimators, AlongARunWithLinesAndCharts) {
   EXPECT_LE(longest, 112u);  // 100 letters, with those that are two bytes
 
   const auto lines = read_metrics(directory_ / "e.jsonl");
-  EXPECT_EQ(lines.size(), 3u * 5 * 3);  // points, estimators, matrices
+  EXPECT_EQ(lines.size(), 3 * kEstimators.size() * 3);  // points, estimators, matrices
   std::map<std::string, int> seen;
   for (const MetricsLine& line : lines) {
     seen[line["estimator"].get<std::string>() + " " + line["weights"].get<std::string>()]++;
@@ -54,7 +55,7 @@ TEST_F(Estimators, AlongARunWithLinesAndCharts) {
     EXPECT_GT(line["variance"].get<double>(), 0);
     EXPECT_LT(line["cosine"].get<double>(), 1.2);
   }
-  EXPECT_EQ(seen.size(), 15u);
+  EXPECT_EQ(seen.size(), 3 * kEstimators.size());
   EXPECT_EQ(seen["G3 layer2.W_s"], 3);
 
   const std::string svg = read_file(directory_ / "e.svg", std::size_t(1) << 24);
@@ -72,7 +73,7 @@ TEST_F(Estimators, EnumeratesSmallNetworks) {
   ASSERT_EQ(result.code, 0) << result.out;
   EXPECT_THAT(result.out, HasSubstr("reference: all states of the hidden units"));
   const auto lines = read_metrics(directory_ / "e.jsonl");
-  EXPECT_EQ(lines.size(), 3u * 3);  // with one particle G4 and G5 teach nothing
+  EXPECT_EQ(lines.size(), 3u * 5);  // with one particle G4, G5, vimco and rloo teach nothing
   for (const MetricsLine& line : lines) EXPECT_EQ(line["reference_particles"], 0);
 }
 
