@@ -306,6 +306,10 @@ void CudaBackend::run(const AccumulateBaselineArgs& p) {
 
 void CudaBackend::run(const UpdateArgs& p) { SFNN_LAUNCH(launch_update(p, clock(), queue_)); }
 
+void CudaBackend::run(const SquareSumsArgs& p) { SFNN_LAUNCH(launch_square_sums(p, queue_)); }
+
+void CudaBackend::run(const GradientNormArgs& p) { SFNN_LAUNCH(launch_gradient_norm(p, queue_)); }
+
 void CudaBackend::run(const BaselineUpdateArgs& p) {
   SFNN_LAUNCH(launch_update_baseline(p, clock(), queue_));
 }

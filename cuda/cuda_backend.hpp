@@ -77,6 +77,8 @@ class CudaBackend final : public Backend {
   void run(const AccumulateColumnSumsArgs&) override;
   void run(const AccumulateBaselineArgs&) override;
   void run(const UpdateArgs&) override;
+  void run(const SquareSumsArgs&) override;
+  void run(const GradientNormArgs&) override;
   void run(const BaselineUpdateArgs&) override;
 
  private:

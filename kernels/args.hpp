@@ -22,7 +22,7 @@ using AllOps =
            AccumulateMeanOutputArgs, ParticleWeightsArgs, SelectRowsArgs, AccumulateMetricsArgs,
            OutputGradArgs, PathGradArgs, ScoreGradArgs, MakeBetaArgs, DeterministicGradArgs,
            SumParticlesArgs, AccumulateColumnSumsArgs, AccumulateBaselineArgs, UpdateArgs,
-           BaselineUpdateArgs>;
+           SquareSumsArgs, GradientNormArgs, BaselineUpdateArgs>;
 
 // What an op returns: nothing, unless its struct names a Result.
 template <class Args, class = void>

@@ -54,6 +54,8 @@ struct Queue {
 
 // --- update
 [[nodiscard]] cudaError_t launch_update(const UpdateArgs&, const Clock*, const Queue&);
+[[nodiscard]] cudaError_t launch_square_sums(const SquareSumsArgs&, const Queue&);
+[[nodiscard]] cudaError_t launch_gradient_norm(const GradientNormArgs&, const Queue&);
 [[nodiscard]] cudaError_t launch_update_baseline(const BaselineUpdateArgs&, const Clock*,
                                                  const Queue&);
 

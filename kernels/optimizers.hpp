@@ -9,7 +9,7 @@
 
 namespace sfnn {
 
-enum class OptimizerKind : std::int32_t { sgd };
+enum class OptimizerKind : std::int32_t { sgd, nesterov, adam, adamw };
 
 constexpr int kMaxOptimizerArrays = 2;
 
@@ -24,11 +24,15 @@ struct OptimizerRow {
     for (const std::string_view array : array_names) count += !array.empty();
     return count;
   }
+  constexpr bool is_adam() const { return id == OptimizerKind::adam || id == OptimizerKind::adamw; }
 };
 
-// sgd: v = momentum * v + g; params += rate * v.
-inline constexpr std::array<OptimizerRow, 1> kOptimizers{{
+// What each does with its arrays is in step_at (kernels/update.hpp).
+inline constexpr std::array<OptimizerRow, 4> kOptimizers{{
     {OptimizerKind::sgd, "sgd", {"velocity"}},
+    {OptimizerKind::nesterov, "nesterov", {"velocity"}},
+    {OptimizerKind::adam, "adam", {"m", "v"}},
+    {OptimizerKind::adamw, "adamw", {"m", "v"}},
 }};
 
 constexpr const OptimizerRow& row_of(OptimizerKind kind) { return kOptimizers[std::size_t(kind)]; }

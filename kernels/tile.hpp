@@ -46,6 +46,8 @@ SFNN_HD DrawingRow drawing_row(const Tile& tile, const Draw& draw, std::int64_t 
 struct Clock {
   std::uint32_t step = 0;
   float learning_rate = 0;
+  float m_scale = 1, v_scale = 1;  // Adam's bias: 1 / (1 - beta1^t), 1 / sqrt(1 - beta2^t)
+  float average_share = 1;         // of the new parameters in their moving average
   std::int64_t first = 0;  // position in the epoch's order at which this step's batch begins
 };
 

@@ -252,9 +252,22 @@ struct Counter {
 
   // --- update
 
+  // Parameters, the optimiser's arrays and the average are read and written.
   void count(const UpdateArgs& p) {
-    kernel("update", floats(double((4 + p.parts.count) * p.size)),
-           double((5 + p.parts.count) * p.size));
+    const OptimizerRow& row = row_of(p.optimizer);
+    const std::int64_t arrays = 1 + row.arrays() + (p.average ? 1 : 0);
+    const double step = row.is_adam() ? 10 + 2 * kSpecial : 5, average = p.average ? 3 : 0;
+    kernel("update", floats(double((2 * arrays + p.parts.count) * p.size)),
+           (step + average + double(p.parts.count)) * double(p.size));
+  }
+
+  void count(const SquareSumsArgs& p) {
+    kernel("square_sums", floats(double(p.parts.count * p.size + square_runs(p.size))),
+           double((2 + p.parts.count) * p.size));
+  }
+
+  void count(const GradientNormArgs& p) {
+    kernel("gradient_norm", floats(double(p.count)) + 2 * 2 * 8, double(p.count));
   }
 
   void count(const BaselineUpdateArgs& p) {

@@ -306,14 +306,28 @@ class Cases {
 
   void update() {
     const std::int64_t size = s_.H * s_.D, width = 2 * s_.H;
-    add("update", {real(size, 1), real(size, 1), real(size, 1)},
+    for (const OptimizerRow& row : kOptimizers) {
+      const bool two = row.arrays() > 1;
+      add(row.id == OptimizerKind::sgd ? "update" : fmt::format("update, {}", row.name),
+          {real(size, 1), real(size, 1), share(two ? size : 0, 1), real(size, 1)},
+          [size, id = row.id](Backend& backend, const Operands& in) {
+            backend.set_clock({.step = 1, .learning_rate = 0.1f});
+            backend.update({.optimizer = id,
+                            .params = in.floats(3),
+                            .arrays = {in.floats(1), in.floats(2)},
+                            .parts = {in.floats(0), 1, size, 1},
+                            .size = size,
+                            .scale = 0.01f});
+          });
+    }
+    add("square_sums", {real(size, 1), zeros(Kind::real, square_runs(size), 1)},
         [size](Backend& backend, const Operands& in) {
-          backend.set_clock({.step = 1, .learning_rate = 0.1f});
-          backend.update({.params = in.floats(2),
-                          .arrays = {in.floats(1)},
-                          .parts = {in.floats(0), 1, size, 1},
-                          .size = size,
-                          .scale = 0.01f});
+          backend.square_sums({{in.floats(0), 1, size, 1}, size, 0.01f, in.floats(1)});
+        });
+    add("gradient_norm", {share(square_runs(size), 1), zeros(Kind::sums, 2, 1)},
+        [size](Backend& backend, const Operands& in) {
+          backend.gradient_norm(
+              {.square_sums = in.floats(0), .count = square_runs(size), .sums = in.sums(1)});
         });
     add("update_baseline", {share(width, 1), share(width, 1)},
         [width](Backend& backend, const Operands& in) {

@@ -207,6 +207,8 @@ class Backend : protected DeviceOps<AllOps> {
 
   // --- update
   void update(const UpdateArgs& p) { call(p); }
+  void square_sums(const SquareSumsArgs& p) { call(p); }
+  void gradient_norm(const GradientNormArgs& p) { call(p); }
   void update_baseline(const BaselineUpdateArgs& p) { call(p); }
 
   // May the `device_count` of a RowSet be set? The others refuse it.

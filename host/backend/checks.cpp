@@ -355,8 +355,26 @@ void check(const Backend& backend, const UpdateArgs& p) {
     return a < row.arrays() ? c.array(row.array_names[a].data(), p.arrays[a], p.size) : Piece{};
   };
   static_assert(kMaxOptimizerArrays == 2);
-  c.apart({c.array("params", p.params, p.size), piece(0), piece(1)},
+  c.apart({c.array("params", p.params, p.size), piece(0), piece(1),
+           c.array("average", p.average, p.average ? p.size : 0),
+           c.array("square_sums", p.square_sums, p.square_sums ? square_runs(p.size) : 0)},
+          {c.array("parts", p.parts.data, parts_size(p.parts, p.size)),
+           c.array("clip", p.clip, p.clip ? 1 : 0)});
+}
+
+void check(const Backend& backend, const SquareSumsArgs& p) {
+  const Checker c = checker_of(backend, p);
+  check_parts(c, p.parts, p.size);
+  c.apart({c.array("square_sums", p.square_sums, square_runs(p.size))},
           {c.array("parts", p.parts.data, parts_size(p.parts, p.size))});
+}
+
+void check(const Backend& backend, const GradientNormArgs& p) {
+  const Checker c = checker_of(backend, p);
+  c.holds(p.count >= 0, "count is negative");
+  c.holds(p.clip_norm == 0 || p.clip, "clip is null");
+  c.apart({c.array("clip", p.clip, p.clip ? 1 : 0), c.array("sums", p.sums, 2)},
+          {c.array("square_sums", p.square_sums, p.count)});
 }
 
 void check(const Backend& backend, const BaselineUpdateArgs& p) {

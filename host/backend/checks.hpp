@@ -36,6 +36,8 @@ void check(const Backend&, const SumParticlesArgs&);
 void check(const Backend&, const AccumulateColumnSumsArgs&);
 void check(const Backend&, const AccumulateBaselineArgs&);
 void check(const Backend&, const UpdateArgs&);
+void check(const Backend&, const SquareSumsArgs&);
+void check(const Backend&, const GradientNormArgs&);
 void check(const Backend&, const BaselineUpdateArgs&);
 
 // A copy between `count` bytes of the host, each 0 or 1, and the bits.

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -15,6 +16,7 @@
 #include "host/backend/team.hpp"
 #include "host/base/error.hpp"
 #include "kernels/baseline.hpp"
+#include "kernels/update.hpp"
 
 namespace sfnn {
 namespace {
@@ -96,6 +98,12 @@ void HostBackend::run(const AccumulateMetricsArgs& p) {
 void HostBackend::run(const MakeBetaArgs& p) {
   for (std::int64_t i = 0; i < p.n_s; ++i)
     p.beta[i] = baseline_at(p.averages[i], p.averages[p.n_s + i]);
+}
+
+void HostBackend::run(const GradientNormArgs& p) {
+  double squares = 0;
+  for (std::int64_t run = 0; run < p.count; ++run) squares += p.square_sums[run];
+  leave_norm(p, std::sqrt(squares));
 }
 
 void HostBackend::run(const BaselineUpdateArgs& p) {

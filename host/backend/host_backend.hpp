@@ -36,6 +36,7 @@ class HostBackend : public Backend {
   RowSet run(const SelectRowsArgs&) override;
   void run(const AccumulateMetricsArgs&) override;
   void run(const MakeBetaArgs&) override;
+  void run(const GradientNormArgs&) override;
   void run(const BaselineUpdateArgs&) override;
 
   DrawKey key(const Draw& draw) const { return {draw.seed, clock_.step, draw.site}; }

@@ -46,6 +46,13 @@ Model Model::as_stochastic() const {
   return drawn;
 }
 
+Model Model::with_own_params() const {
+  Model copy = *this;
+  copy.params_ = std::make_shared<Buffer>(*backend_, params_->bytes());
+  copy.set_params(download_params());
+  return copy;
+}
+
 Model Model::for_centred_inputs() const {
   Model centred = *this;
   centred.x_mean_ = std::make_shared<Buffer>();

@@ -38,6 +38,8 @@ class Model {
   // Network B: these weights, with deterministic units read as stochastic ones. Both models share
   // the memory of the weights. Throws ConfigError if layers are hybrid.
   Model as_stochastic() const;
+  // The same network with a copy of the weights in memory of its own.
+  Model with_own_params() const;
   // These weights, for inputs whose mean has already been subtracted. Shares their memory, too.
   Model for_centred_inputs() const;
 

@@ -141,7 +141,7 @@ ParamLayout::ParamLayout(const NetworkSpec& spec) {
   }
   const std::int64_t top = spec.input_width(spec.depth());
   V = place("V", top, spec.D_out, top, ParamGroup::output);
-  c = place("c", 1, spec.D_out, 0, ParamGroup::output);
+  c = place("c", 1, spec.D_out, 0, ParamGroup::output_bias);
 }
 
 std::vector<ParamSlot> ParamLayout::slots() const {

@@ -61,10 +61,11 @@ NetworkSpec as_stochastic(const NetworkSpec&);
 
 // Groups that decay and learning rates can distinguish.
 enum class ParamGroup {
-  weight,  // W_s, W_d, U
-  bias,    // b_s, b_d
-  output,  // V and c
-  scale,   // parameters of the output distribution itself
+  weight,       // W_s, W_d, U
+  bias,         // b_s, b_d
+  output,       // V
+  output_bias,  // c
+  scale,        // parameters of the output distribution itself
 };
 
 struct ParamSlot {

@@ -22,8 +22,9 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// 1: parts of a gradient were added one after another. 2: by a tree.
-constexpr std::int64_t kVersion = 2;
+// 1: parts of a gradient were added one after another. 2: by a tree. 3: train.hidden_rate
+// multiplies the learning rate, before it was the gradient; TrainState has more numbers.
+constexpr std::int64_t kVersion = 3;
 constexpr const char* kAbout = "sfnn.checkpoint";
 constexpr const char* kConfig = "sfnn.config";
 constexpr std::size_t kMaxAboutBytes = 64 * 1024;
@@ -43,7 +44,7 @@ Output output_of(const std::string& name) {
 }
 
 std::vector<ArraySpec> arrays_of(const NetworkSpec& network, const Config& config) {
-  return state_arrays(network, row_of(config.train.estimator), row_of(config.train.optimizer));
+  return state_arrays(network, row_of(config.train.estimator), config.train);
 }
 
 // The tensors of P have no prefix.
@@ -94,13 +95,13 @@ void add_network(TensorFile& file, const std::string& prefix, const NetworkState
 struct ToJson {
   ordered_json& json;
 
-  void operator()(const char* key, std::int64_t value) const { json[key] = value; }
-  void operator()(const char* key, double value) const {
+  void operator()(const char* key, std::int64_t value, std::int64_t) const { json[key] = value; }
+  void operator()(const char* key, double value, std::int64_t = 1) const {
     if (!std::isfinite(value))
       throw Error(fmt::format("checkpoint not saved: {} is not finite", key));
     json[key] = value;  // the shortest digits that read back as the same number
   }
-  void operator()(const char* key, const std::optional<double>& value) const {
+  void operator()(const char* key, const std::optional<double>& value, std::int64_t) const {
     json[key] = nullptr;
     if (value) (*this)(key, *value);
   }
@@ -138,19 +139,22 @@ ordered_json about(const Checkpoint& checkpoint) {
 
 struct FromJson {
   const ordered_json& json;
+  std::int64_t version = 1;  // of the file
 
-  void operator()(const char* key, std::int64_t& value) const {
+  void operator()(const char* key, std::int64_t& value, std::int64_t since = 1) const {
+    if (version < since) return;
     const ordered_json& item = json.at(key);
     if (!item.is_number_unsigned() || item.get<std::uint64_t>() > std::uint64_t(INT64_MAX))
       throw DataError(fmt::format("{} is not a count", key));
     value = item.get<std::int64_t>();
   }
-  void operator()(const char* key, double& value) const {
+  void operator()(const char* key, double& value, std::int64_t since = 1) const {
+    if (version < since) return;
     const ordered_json& item = json.at(key);
     if (!item.is_number()) throw DataError(fmt::format("{} is not a number", key));
     value = item.get<double>();
   }
-  void operator()(const char* key, std::optional<double>& value) const {
+  void operator()(const char* key, std::optional<double>& value, std::int64_t) const {
     value.reset();
     if (!json.at(key).is_null()) (*this)(key, value.emplace());
   }
@@ -191,7 +195,7 @@ void read_metadata(const TensorFile& file, Checkpoint& checkpoint) {
     checkpoint.x_bytes = encoding_of("x_bytes", json.at("x_bytes").get<std::string>());
   if (json.contains("y_bytes") && !json.at("y_bytes").is_null())
     checkpoint.y_bytes = encoding_of("y_bytes", json.at("y_bytes").get<std::string>());
-  TrainState::visit(checkpoint.state, FromJson{json.at("state")});
+  TrainState::visit(checkpoint.state, FromJson{json.at("state"), checkpoint.version});
   FromJson{json.at("tiling")}("tile", checkpoint.tiling.tile);
   FromJson{json.at("tiling")}("parts", checkpoint.tiling.parts);
   if (json.contains("device")) checkpoint.device = json.at("device").get<std::string>();
@@ -203,6 +207,8 @@ void read_metadata(const TensorFile& file, Checkpoint& checkpoint) {
   if (checkpoint.config.net.hidden != checkpoint.network().hidden)
     throw DataError("its network is not the one of its config");
   if (checkpoint.state.step > std::int64_t(kMaxStep)) throw DataError("its step is out of range");
+  if (checkpoint.state.tail_step > checkpoint.state.step)
+    throw DataError("its schedule begins after its step");
   const TrainOptions& train = checkpoint.config.train;
   if (checkpoint.state.epoch > std::min(train.epochs, checkpoint.state.step))
     throw DataError("its epoch is out of range");
@@ -267,6 +273,13 @@ class TensorReader {
 };
 
 }  // namespace
+
+const std::vector<float>& Checkpoint::weights(EvalWeights wanted) const {
+  if (wanted == EvalWeights::trained) return params();
+  require(config.train.ema > 0,
+          "eval.weights = average: this run kept no average of its weights (train.ema)");
+  return state.P().array(kAverage);
+}
 
 TensorFile to_tensor_file(const Checkpoint& checkpoint) {
   TensorFile file;

@@ -1,7 +1,8 @@
 // Everything a run needs to continue as if it had never stopped, in one safetensors file.
 //
 // Tensors, under the names of their slots: the weights ("layer1.W_s", "V"; biases have one
-// dimension), the optimiser's arrays ("velocity/layer1.W_s"), G1's averages ("baseline"), the mean
+// dimension), the optimiser's arrays ("velocity/layer1.W_s"), the average of the weights
+// ("average/layer1.W_s"), G1's averages ("baseline"), the mean
 // subtracted from x ("x_mean"). Networks other than P put their name in front ("R:layer1.W_s").
 // Everything else is text in the metadata: "sfnn.checkpoint" (JSON) and "sfnn.config" (TOML). Draws
 // and permutations follow from seed and step.
@@ -22,7 +23,7 @@
 namespace sfnn {
 
 struct Checkpoint {
-  std::int64_t version = 2;                   // of the file, and of what its numbers depend on
+  std::int64_t version = 3;                   // of the file, and of what its numbers depend on
   TrainState state;                           // includes the networks
   std::vector<float> x_mean;                  // [D_in], or empty: x is used as it is
   ByteEncoding x_bytes = ByteEncoding::grey;  // how bytes in a file of inputs are read
@@ -33,8 +34,12 @@ struct Checkpoint {
 
   // Version 1 added the parts of a gradient one after another.
   bool adds_by_tree() const { return version >= 2; }
+  // Versions before 3 multiplied the gradient by train.hidden_rate, not the learning rate.
+  bool scales_gradient() const { return version < 3 && config.train.hidden_rate != 1; }
   const NetworkSpec& network() const { return state.P().spec; }
   const std::vector<float>& params() const { return state.P().params(); }
+  // Throws ConfigError if no average was kept.
+  const std::vector<float>& weights(EvalWeights) const;
 };
 
 // Throws Error for a broken state: a size that does not fit the network, a number that is not

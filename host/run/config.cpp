@@ -337,6 +337,20 @@ std::vector<std::string> differences(const Config& a, const Config& b) {
   return lines;
 }
 
+Config with_schedule_of(Config config, const Config& other) {
+  TrainOptions& own = config.train;
+  const TrainOptions& train = other.train;
+  own.epochs = train.epochs;
+  own.learning_rate = train.learning_rate;
+  own.schedule = train.schedule;
+  own.warmup_epochs = train.warmup_epochs;
+  own.warmup_steps = train.warmup_steps;
+  own.step_epochs = train.step_epochs;
+  own.step_factor = train.step_factor;
+  own.patience = train.patience;
+  return config;
+}
+
 std::uint64_t config_hash(const Config& config) {
   std::uint64_t hash = 0xCBF29CE484222325u;  // FNV-1a
   for (const auto& [key, text] : key_texts(config)) {
@@ -353,6 +367,8 @@ void Config::validate() const {
   const NetworkSpec network{
       .D_in = 1, .hidden = net.hidden, .D_out = 1, .output = Output::bernoulli};
   sfnn::validate(train, network);
+  require(eval.weights == EvalWeights::trained || train.ema > 0,
+          "eval.weights = average: no average is kept; set train.ema, to 0.999 say");
   if (eval.as_stochastic) {
     try {
       as_stochastic(network);

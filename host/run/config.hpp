@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "host/base/names.hpp"
 #include "host/data/dataset.hpp"
 #include "host/model/network.hpp"
 #include "host/train/train_options.hpp"
@@ -39,9 +40,15 @@ struct SaveConfig {
   std::int64_t keep = 2;  // the newest, and the one before in case the newest is damaged
 };
 
+enum class EvalWeights { trained, average };
+inline constexpr Names<EvalWeights, 2> kEvalWeights{
+    {{EvalWeights::trained, "trained"}, {EvalWeights::average, "average"}}};
+constexpr const auto& names_of(EvalWeights) { return kEvalWeights; }
+
 struct EvalConfig {
   std::int64_t particles = 100;  // M
   std::int64_t every = 1;        // epochs
+  EvalWeights weights = EvalWeights::trained;
   bool as_stochastic = false;
 };
 
@@ -60,7 +67,7 @@ struct Config {
   // Calls v(key, value, help, Allowed) for each option, grouped by section.
   template <class Self, class V>
   static void visit(Self& self, V&& v) {
-    constexpr Allowed any{}, not_negative{.low = 0}, at_least_one{.low = 1},
+    constexpr Allowed any{}, not_negative{.low = 0}, positive{.low = 1e-30}, at_least_one{.low = 1},
         fraction{.low = 0, .high = 1, .high_open = true},
         rows{.low = 1, .high = 2147483647};  // rows are counted in 32 bits
     v("seed", self.train.seed, "random seed for initial weights and all sampling", any);
@@ -111,14 +118,38 @@ struct Config {
     v("train.particles", self.train.particles, "M, the number of particles per example", rows);
     v("train.epochs", self.train.epochs, "passes over the training examples", not_negative);
     v("train.batch", self.train.batch, "examples per step", rows);
-    v("train.learning_rate", self.train.learning_rate,
-      "peak learning rate: linear warm-up, then linear decay to 0", not_negative);
+    v("train.learning_rate", self.train.learning_rate, "peak learning rate", not_negative);
+    v("train.schedule", self.train.schedule,
+      "learning rate after warm-up: linear to 0 (paper), constant, half a cosine to 0, or steps",
+      any);
     v("train.warmup_epochs", self.train.warmup_epochs,
-      "epochs of linear warm-up; auto: min(5, epochs / 5)", not_negative);
+      "epochs of linear warm-up; auto: min(5, epochs / 5) for paper, else 0", not_negative);
+    v("train.warmup_steps", self.train.warmup_steps,
+      "steps of linear warm-up, in place of epochs; auto: as train.warmup_epochs says",
+      not_negative);
+    v("train.step_epochs", self.train.step_epochs,
+      "steps: epochs after which the rate is multiplied by train.step_factor", not_negative);
+    v("train.step_factor", self.train.step_factor, "steps: factor on the rate", not_negative);
     v("train.hidden_rate", self.train.hidden_rate,
       "multiplier on the hidden layers' learning rate; 1/M with G1 averages over particles",
       not_negative);
-    v("train.momentum", self.train.momentum, "momentum: v = momentum * v + gradient", fraction);
+    v("train.optimizer", self.train.optimizer, "optimiser", any);
+    v("train.momentum", self.train.momentum,
+      "momentum of sgd and nesterov: v = momentum * v + gradient", fraction);
+    v("train.beta1", self.train.beta1, "adam, adamw: decay of the gradient's average", fraction);
+    v("train.beta2", self.train.beta2, "adam, adamw: decay of the squared gradient's average",
+      fraction);
+    v("train.epsilon", self.train.epsilon, "adam, adamw: term added to the root of the average",
+      positive);
+    v("train.weight_decay", self.train.weight_decay,
+      "weight decay: an L2 penalty, decoupled for adamw", not_negative);
+    v("train.decay_biases", self.train.decay_biases, "decay of biases as well as of weights", any);
+    v("train.clip_norm", self.train.clip_norm,
+      "largest norm of a step's gradient, longer ones are scaled down; 0: any", not_negative);
+    v("train.ema", self.train.ema,
+      "decay of a moving average of the weights, evaluated beside them; 0: none", fraction);
+    v("train.patience", self.train.patience,
+      "epochs without a better validation after which training ends; 0: never", not_negative);
     v("train.baseline_decay", self.train.baseline_decay, "G1: decay of the averages behind L_bar",
       fraction);
     v("train.c", self.train.c,
@@ -144,6 +175,8 @@ struct Config {
     v("eval.particles", self.eval.particles, "M for validation and test", rows);
     v("eval.every", self.eval.every, "epochs between validations; the last epoch always has one",
       at_least_one);
+    v("eval.weights", self.eval.weights,
+      "weights to judge and use: as trained, or their average (train.ema)", any);
     v("eval.as_stochastic", self.eval.as_stochastic,
       "network B: test a deterministic network with its units drawn", any);
   }
@@ -167,6 +200,11 @@ std::vector<ConfigOption> config_options();  // every key
 std::vector<std::pair<std::string_view, std::string>> key_texts(const Config&);
 // "train.epochs: 20 against 50" for each key whose values differ.
 std::vector<std::string> differences(const Config& a, const Config& b);
+// The config with the other's keys of the steps to come (kMayChange): all that may differ when a
+// run is resumed.
+Config with_schedule_of(Config, const Config& other);
+inline constexpr const char* kMayChange =
+    "train.epochs, train.learning_rate, train.schedule, its warm-up and steps, train.patience";
 // Equal for configs without differences, even if the help texts differ between versions.
 std::uint64_t config_hash(const Config&);
 

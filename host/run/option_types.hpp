@@ -134,26 +134,26 @@ struct OptionType<double> {
   }
 };
 
-template <>
-struct OptionType<std::optional<double>> {
-  using Value = std::optional<double>;
+template <class T>
+struct OptionType<std::optional<T>> {
+  using Value = std::optional<T>;
   static std::string text(const Value& value) {
-    return value ? OptionType<double>::text(*value) : "auto";
+    return value ? OptionType<T>::text(*value) : "auto";
   }
   static std::optional<Value> parse(std::string_view text, const Allowed& allowed) {
     if (text == "auto") return std::optional<Value>(std::in_place);
-    const auto value = OptionType<double>::parse(text, allowed);
+    const auto value = OptionType<T>::parse(text, allowed);
     return value ? std::optional<Value>(value) : std::nullopt;
   }
   static std::string expected(const Allowed& allowed) {
-    return fmt::format("auto or {}", OptionType<double>::expected(allowed));
+    return fmt::format("auto or {}", OptionType<T>::expected(allowed));
   }
   static std::vector<std::string> choices() { return {}; }
   static bool reads(const toml::node& node) {
-    return node.is_number() || node.value<std::string_view>() == "auto";
+    return OptionType<T>::reads(node) || node.value<std::string_view>() == "auto";
   }
   static std::string toml(const Value& value) {
-    return value ? OptionType<double>::toml(*value) : toml_quoted("auto");
+    return value ? OptionType<T>::toml(*value) : toml_quoted("auto");
   }
 };
 
@@ -197,6 +197,8 @@ struct NamedOption {
 template <>
 struct OptionType<Estimator> : NamedOption<Estimator, kEstimators, &EstimatorRow::id> {};
 template <>
+struct OptionType<OptimizerKind> : NamedOption<OptimizerKind, kOptimizers, &OptimizerRow::id> {};
+template <>
 struct OptionType<Output> : NamedOption<Output, kOutputs, &OutputRow::id> {};
 template <HasNames E>
 struct OptionType<E> : NamedOption<E, names_of(E()), &Named<E>::value> {};
@@ -232,6 +234,43 @@ struct OptionType<std::vector<LayerSpec>> {
   static std::string toml(const Value& value) {
     std::string list;
     for (const LayerSpec& layer : value) append_item(list, ", ", toml_quoted(to_string(layer)));
+    return fmt::format("[{}]", list);
+  }
+};
+
+// Numbers: a list in TOML, separated by commas on the command line.
+template <>
+struct OptionType<std::vector<double>> {
+  using Value = std::vector<double>;
+  static std::string text(const Value& value) {
+    std::string result;
+    for (const double number : value) append_item(result, ",", OptionType<double>::text(number));
+    return result;
+  }
+  static std::optional<Value> parse(std::string_view text, const Allowed& allowed) {
+    Value numbers;
+    if (text.empty()) return numbers;
+    for (std::size_t begin = 0; begin <= text.size();) {
+      const std::size_t end = std::min(text.find(',', begin), text.size());
+      const auto number = OptionType<double>::parse(text.substr(begin, end - begin), allowed);
+      if (!number) return std::nullopt;
+      numbers.push_back(*number);
+      begin = end + 1;
+    }
+    return numbers;
+  }
+  static std::string expected(const Allowed& allowed) {
+    return fmt::format("a list of numbers{} such as [10, 15]", range_text(allowed));
+  }
+  static std::vector<std::string> choices() { return {}; }
+  static bool reads(const toml::node& node) {
+    const toml::array* array = node.as_array();
+    return array != nullptr && std::all_of(array->begin(), array->end(),
+                                           [](const toml::node& item) { return item.is_number(); });
+  }
+  static std::string toml(const Value& value) {
+    std::string list;
+    for (const double number : value) append_item(list, ", ", OptionType<double>::toml(number));
     return fmt::format("[{}]", list);
   }
 };

@@ -65,13 +65,14 @@ Parts BatchGradient::parts(std::int64_t N) const {
 }
 
 void BatchGradient::move_baseline(const Parts& parts, std::int64_t N) {
-  const auto& [name, model, layout, offset] = networks_.P();
+  const StepNetworks::Network& P = networks_.P();
+  const PartLayout& layout = P.layout;
   if (layout.baseline_size == 0) return;
-  model.backend().update_baseline({.averages = baseline_.floats(),
-                                   .parts = parts.from(offset + layout.gradient_size),
-                                   .size = layout.baseline_size,
-                                   .scale = 1 / float(N * plan_.M),
-                                   .decay = baseline_decay_});
+  model_.backend().update_baseline({.averages = baseline_.floats(),
+                                    .parts = parts.from(P.offset + layout.gradient_size),
+                                    .size = layout.baseline_size,
+                                    .scale = 1 / float(N * plan_.M),
+                                    .decay = baseline_decay_});
 }
 
 std::vector<float> BatchGradient::download_sum(std::int64_t N) const {

@@ -19,14 +19,15 @@ void Batches::begin_epoch(std::int64_t epoch) {
   shuffled_epoch_ = epoch;
 }
 
-void Batches::run_step(std::int64_t step, double learning_rate,
+void Batches::run_step(std::int64_t step, const Clock& rates,
                        FunctionRef<void(std::int64_t N)> enqueue) {
   const std::int64_t epoch = step / steps_per_epoch(), in_epoch = step % steps_per_epoch();
   if (epoch != shuffled_epoch_) begin_epoch(epoch);
   const std::int64_t N = examples_of(step);
-  backend_.set_clock({.step = std::uint32_t(step),
-                      .learning_rate = float(learning_rate),
-                      .first = in_epoch * batch_});
+  Clock clock = rates;
+  clock.step = std::uint32_t(step);
+  clock.first = in_epoch * batch_;
+  backend_.set_clock(clock);
   const Range range(backend_, "step");
   const int memory = data_.begin_step(in_epoch);
   // A recording for each batch size and window slot.

@@ -31,9 +31,10 @@ class Batches {
     return steps < steps_per_epoch() ? steps * batch_ : data_.count();
   }
 
-  // Calls enqueue(N) with the batch of this step at hand and the clock set. Nothing in it may
-  // depend on the step but through the clock: a backend that can records it and replays it later.
-  void run_step(std::int64_t step, double learning_rate, FunctionRef<void(std::int64_t N)> enqueue);
+  // Calls enqueue(N) with the batch of this step at hand and the clock set: `rates`, step and
+  // position. Nothing in it may depend on the step but through the clock: a backend that can
+  // records it and replays it later.
+  void run_step(std::int64_t step, const Clock& rates, FunctionRef<void(std::int64_t N)> enqueue);
   const StagedData& data() const { return data_; }
   std::size_t bytes() const { return order_.bytes(); }
 

@@ -19,6 +19,7 @@ std::vector<float> downloaded(Backend& backend, const Matrix& from) {
 
 TrainPlan plan_draws(const Model& model, TrainOptions options, const DataSet& data) {
   options.warmup_epochs = 0;  // whatever the epochs are, this fits
+  options.warmup_steps.reset();
   return plan_training(model.backend(), model.spec(), options, data);
 }
 
@@ -68,7 +69,7 @@ GradientDraws::GradientDraws(const Model& model, const TrainOptions& options, co
 }
 
 void GradientDraws::draw() {
-  batches_.run_step(step_, /*learning_rate=*/0, [&](std::int64_t N) {
+  batches_.run_step(step_, /*rates=*/{}, [&](std::int64_t N) {
     gradient_.enqueue(batches_, N);
     gradient_.move_baseline(gradient_.parts(N), N);
   });

@@ -1,5 +1,7 @@
 #include "host/train/optimizer.hpp"
 
+#include <cmath>
+
 namespace sfnn {
 namespace {
 
@@ -9,46 +11,141 @@ double rate_of(ParamGroup group, const TrainOptions& options) {
     case ParamGroup::bias:
       return options.hidden_rate;
     case ParamGroup::output:
+    case ParamGroup::output_bias:
     case ParamGroup::scale:
       return 1;
   }
   return 1;
 }
 
+double decay_of(ParamGroup group, const TrainOptions& options) {
+  switch (group) {
+    case ParamGroup::weight:
+    case ParamGroup::output:
+      return options.weight_decay;
+    case ParamGroup::bias:
+    case ParamGroup::output_bias:
+      return options.decay_biases ? options.weight_decay : 0;
+    case ParamGroup::scale:
+      return 0;
+  }
+  return 0;
+}
+
+// Slots that learn alike and follow each other are one segment, the gaps between them included.
+std::vector<UpdateSegment> segments_of(const ParamLayout& layout, const TrainOptions& options) {
+  std::vector<UpdateSegment> segments;
+  for (const ParamSlot& slot : layout.slots()) {
+    const UpdateSegment segment{.end = layout.size,
+                                .rate = float(rate_of(slot.group, options)),
+                                .decay = float(decay_of(slot.group, options))};
+    if (!segments.empty()) {
+      if (segments.back().rate == segment.rate && segments.back().decay == segment.decay) continue;
+      segments.back().end = slot.offset;
+    }
+    segments.push_back(segment);
+  }
+  return segments;
+}
+
+// 1 - decay^t, accurate for a decay close to one.
+double kept_out(double decay, double t) { return -std::expm1(t * std::log(decay)); }
+
 }  // namespace
 
 Optimizer::Optimizer(StepNetworks& networks, const TrainOptions& options)
-    : row_(row_of(options.optimizer)), momentum_(float(options.momentum)) {
+    : options_(options), row_(row_of(options.optimizer)) {
+  Backend& backend = networks.P().model.backend();
   for (StepNetworks::Network& network : networks) {
-    Trained& trained = trained_.emplace_back(Trained{.network = &network});
     const ParamLayout& layout = network.model.layout();
-    // Slots of one rate that follow each other are one segment, the gaps between them included.
-    for (const ParamSlot& slot : layout.slots()) {
-      const double rate = rate_of(slot.group, options);
-      if (trained.segments.empty() || trained.segments.back().rate != rate)
-        trained.segments.push_back({slot.offset, layout.size, rate});
-      if (trained.segments.size() > 1)
-        trained.segments[trained.segments.size() - 2].end = trained.segments.back().begin;
-    }
+    const std::vector<UpdateSegment> segments = segments_of(layout, options);
+    const auto bytes = std::as_bytes(std::span(segments));
+    Trained& trained = trained_.emplace_back(Trained{
+        .network = &network, .segments = {backend, bytes.size()}, .first_run = square_runs_});
+    backend.upload(bytes, trained.segments.data());
     for (int a = 0; a < row_.arrays(); ++a)
-      trained.arrays.emplace_back(network.model.backend(), sizeof(float) * layout.size);
+      trained.arrays.emplace_back(backend, sizeof(float) * layout.size);
+    if (options.ema > 0) network.average = network.model.with_own_params();
+    square_runs_ += square_runs(layout.size);
+  }
+  square_sums_ = Buffer(backend, sizeof(float) * square_runs_);
+  if (options.clip_norm > 0) clip_ = Buffer(backend, sizeof(float));
+}
+
+std::size_t Optimizer::bytes(const NetworkSpec& spec, const TrainOptions& options) {
+  const ParamLayout layout(spec);
+  return sizeof(UpdateSegment) * segments_of(layout, options).size() +
+         sizeof(float) * (square_runs(layout.size) + (options.clip_norm > 0 ? 1 : 0));
+}
+
+std::size_t Optimizer::bytes() const {
+  std::size_t bytes = square_sums_.bytes() + clip_.bytes();
+  for (const Trained& trained : trained_) bytes += trained.segments.bytes();
+  return bytes;
+}
+
+// Moments and average begin at zero and would be too small at first; the weights of the terms in
+// them add up to 1 - decay^t.
+Clock Optimizer::rates(std::int64_t step, double learning_rate) const {
+  const auto t = double(step + 1);
+  Clock clock{.learning_rate = float(learning_rate)};
+  if (row_.is_adam()) {
+    clock.m_scale = float(1 / kept_out(options_.beta1, t));
+    clock.v_scale = float(1 / std::sqrt(kept_out(options_.beta2, t)));
+  }
+  if (options_.ema > 0) clock.average_share = float((1 - options_.ema) / kept_out(options_.ema, t));
+  return clock;
+}
+
+// A norm that clips must be known before the update; else the update leaves its squares behind.
+void Optimizer::enqueue(const Parts& parts, std::int64_t N, double* sums) {
+  if (options_.clip_norm > 0) {
+    enqueue_squares(parts, N);
+    enqueue_norm(sums);
+    enqueue_updates(parts, N);
+  } else {
+    enqueue_updates(parts, N);
+    enqueue_norm(sums);
   }
 }
 
-void Optimizer::enqueue(const Parts& parts, std::int64_t N) {
-  for (const Trained& trained : trained_) {
-    Model& model = trained.network->model;
-    for (const Segment& segment : trained.segments) {
-      UpdateArgs update{.optimizer = row_.id,
-                        .params = model.params() + segment.begin,
-                        .parts = parts.from(trained.network->offset + segment.begin),
-                        .size = segment.end - segment.begin,
-                        .scale = float(segment.rate) / float(N),
-                        .momentum = momentum_};
-      for (int a = 0; a < row_.arrays(); ++a)
-        update.arrays[a] = trained.arrays[a].floats() + segment.begin;
-      model.backend().update(update);
-    }
+void Optimizer::enqueue_squares(const Parts& parts, std::int64_t N) {
+  for (const auto& [network, segments, arrays, first_run] : trained_)
+    network->model.backend().square_sums({.parts = parts.from(network->offset),
+                                          .size = network->model.layout().size,
+                                          .scale = 1 / float(N),
+                                          .square_sums = square_sums_.floats() + first_run});
+}
+
+void Optimizer::enqueue_norm(double* sums) {
+  trained_.front().network->model.backend().gradient_norm({.square_sums = square_sums_.floats(),
+                                                           .count = square_runs_,
+                                                           .clip_norm = float(options_.clip_norm),
+                                                           .clip = clip_.floats(),
+                                                           .sums = sums});
+}
+
+void Optimizer::enqueue_updates(const Parts& parts, std::int64_t N) {
+  const bool clips = options_.clip_norm > 0;
+  for (const auto& [network, segments, arrays, first_run] : trained_) {
+    Model& model = network->model;
+    UpdateArgs update{.optimizer = row_.id,
+                      .params = model.params(),
+                      .parts = parts.from(network->offset),
+                      .size = model.layout().size,
+                      .scale = 1 / float(N),
+                      .momentum = float(options_.momentum),
+                      .beta1 = float(options_.beta1),
+                      .beta2 = float(options_.beta2),
+                      .share1 = float(1 - options_.beta1),
+                      .share2 = float(1 - options_.beta2),
+                      .epsilon = float(options_.epsilon),
+                      .segments = reinterpret_cast<const UpdateSegment*>(segments.data()),
+                      .average = network->average ? network->average->params() : nullptr,
+                      .clip = clip_.floats(),
+                      .square_sums = clips ? nullptr : square_sums_.floats() + first_run};
+    for (int a = 0; a < row_.arrays(); ++a) update.arrays[a] = arrays[a].floats();
+    model.backend().update(update);
   }
 }
 

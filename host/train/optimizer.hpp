@@ -15,31 +15,37 @@ namespace sfnn {
 
 class Optimizer {
  public:
-  // The networks must outlive this.
+  // The networks must outlive this. With options.ema each of them gets its average.
   Optimizer(StepNetworks&, const TrainOptions&);
+  // What it will take of the backend's memory for a network, besides what state_arrays lists.
+  static std::size_t bytes(const NetworkSpec&, const TrainOptions&);
 
+  // What the update reads from the clock in this step; the rest of the clock is left alone.
+  Clock rates(std::int64_t step, double learning_rate) const;
   // Enqueues the update of every network by a step's gradient: the sum of the parts over N
-  // examples. The learning rate comes from the clock.
-  void enqueue(const Parts&, std::int64_t N);
+  // examples. sums: [2], as GradientNormArgs has them.
+  void enqueue(const Parts&, std::int64_t N, double* sums);
 
   // The array of this name that belongs to a network; null: it has none.
   Buffer* array(std::string_view network, std::string_view name);
+  std::size_t bytes() const;
 
  private:
-  // A run of a network's parameters that learn at one rate.
-  struct Segment {
-    std::int64_t begin, end;
-    double rate;  // times the learning rate
-  };
   struct Trained {
     StepNetworks::Network* network;
-    std::vector<Segment> segments;
+    Buffer segments;             // [UpdateSegment]
     std::vector<Buffer> arrays;  // by the optimiser's row
+    std::int64_t first_run = 0;  // of its runs of squares, among those of all networks
   };
+  void enqueue_squares(const Parts&, std::int64_t N);
+  void enqueue_norm(double* sums);
+  void enqueue_updates(const Parts&, std::int64_t N);
 
+  TrainOptions options_;
   const OptimizerRow& row_;
-  float momentum_;
   std::vector<Trained> trained_;
+  std::int64_t square_runs_ = 0;
+  Buffer square_sums_, clip_;  // clip_: empty unless gradients are clipped
 };
 
 }  // namespace sfnn

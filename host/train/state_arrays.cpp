@@ -5,11 +5,13 @@
 namespace sfnn {
 
 std::vector<ArraySpec> state_arrays(const NetworkSpec& spec, const EstimatorRow& estimator,
-                                    const OptimizerRow& optimizer) {
+                                    const TrainOptions& options) {
   const PartLayout layout(spec, estimator);
   std::vector<ArraySpec> arrays{{kParams, true, layout.gradient_size}};
+  const OptimizerRow& optimizer = row_of(options.optimizer);
   for (int a = 0; a < optimizer.arrays(); ++a)
     arrays.push_back({std::string(optimizer.array_names[a]), true, layout.gradient_size});
+  if (options.ema > 0) arrays.push_back({kAverage, true, layout.gradient_size});
   if (layout.baseline_size > 0) arrays.push_back({kBaseline, false, layout.baseline_size});
   return arrays;
 }

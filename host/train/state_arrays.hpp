@@ -8,22 +8,24 @@
 #include <vector>
 
 #include "host/model/network.hpp"
+#include "host/train/train_options.hpp"
 #include "kernels/estimators.hpp"
-#include "kernels/optimizers.hpp"
 
 namespace sfnn {
 
 inline constexpr const char* kParams = "params";
+inline constexpr const char* kAverage = "average";
 inline constexpr const char* kBaseline = "baseline";
 
 struct ArraySpec {
-  std::string name;       // "params", the optimiser's, "baseline"
+  std::string name;       // "params", the optimiser's, "average", "baseline"
   bool by_slot = true;    // laid out as the parameters; false: one run of numbers
   std::int64_t size = 0;  // floats
 };
 
-// Of one network. The averages behind a moving baseline come last, if the estimator keeps some.
-std::vector<ArraySpec> state_arrays(const NetworkSpec&, const EstimatorRow&, const OptimizerRow&);
+// Of one network. With train.ema the moving average of the parameters; last, if the estimator keeps
+// some, the averages behind a moving baseline.
+std::vector<ArraySpec> state_arrays(const NetworkSpec&, const EstimatorRow&, const TrainOptions&);
 
 std::size_t bytes_of(const std::vector<ArraySpec>&);
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -18,7 +19,8 @@ class StepNetworks {
     std::string name;
     Model model;
     PartLayout layout;
-    std::int64_t offset = 0;  // of its sums in a part
+    std::int64_t offset = 0;       // of its sums in a part
+    std::optional<Model> average;  // the same network with the moving average of the weights
   };
 
   // P, the network that hidden units are drawn from, is the first.
@@ -27,7 +29,8 @@ class StepNetworks {
     PartLayout layout(model.spec(), estimator);
     const std::int64_t offset = part_size_;
     part_size_ += layout.size();
-    networks_.push_back({std::move(name), std::move(model), std::move(layout), offset});
+    networks_.push_back(
+        {std::move(name), std::move(model), std::move(layout), offset, std::nullopt});
   }
 
   Network& P() { return networks_.front(); }

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "host/base/error.hpp"
 
 namespace sfnn {
@@ -21,7 +24,38 @@ const char* what_one_particle_teaches(const EstimatorRow& estimator) {
   return "";
 }
 
+void validate_schedule(const TrainOptions& options) {
+  require(!options.warmup_epochs || !options.warmup_steps,
+          "train.warmup_epochs and train.warmup_steps are both set: leave one of them at auto");
+  const double warmup = options.warmup_epochs_or_default(options.epochs);
+  require(warmup >= 0 && warmup <= double(options.epochs),
+          fmt::format("train.warmup_epochs = {}: must lie between 0 and train.epochs = {}", warmup,
+                      options.epochs));
+  const bool has_steps = options.schedule == ScheduleKind::steps;
+  require(has_steps == !options.step_epochs.empty(),
+          has_steps ? "train.schedule = steps needs train.step_epochs, as in 10,15"
+                    : fmt::format("train.step_epochs is for train.schedule = steps, not {}",
+                                  to_string(options.schedule)));
+  require(std::ranges::is_sorted(options.step_epochs), "train.step_epochs must not fall");
+}
+
 }  // namespace
+
+Schedule schedule_of(const TrainOptions& options, std::int64_t steps_per_epoch,
+                     std::int64_t first_step) {
+  Schedule schedule{.kind = options.schedule,
+                    .max_rate = options.learning_rate,
+                    .total_steps = options.epochs * steps_per_epoch,
+                    .drop_factor = options.step_factor};
+  const auto steps = [&](double epochs) { return std::llround(epochs * double(steps_per_epoch)); };
+  if (ends_in_zero(options.schedule)) schedule.first_step = first_step;
+  const std::int64_t left = schedule.total_steps - schedule.first_step;
+  schedule.warmup_steps = options.warmup_steps.value_or(
+      steps(options.warmup_epochs_or_default(left / steps_per_epoch)));
+  if (schedule.first_step > 0) schedule.warmup_steps = std::min(schedule.warmup_steps, left);
+  for (const double epoch : options.step_epochs) schedule.drops.push_back(steps(epoch));
+  return schedule;
+}
 
 void validate(const TrainOptions& options, const NetworkSpec& spec) {
   spec.validate();
@@ -34,10 +68,7 @@ void validate(const TrainOptions& options, const NetworkSpec& spec) {
                       "or more",
                       estimator.name, options.particles, what_one_particle_teaches(estimator),
                       estimator.least_particles));
-  const double warmup = options.warmup_epochs_or_default();
-  require(warmup >= 0 && warmup <= double(options.epochs),
-          fmt::format("train.warmup_epochs = {}: must lie between 0 and train.epochs = {}", warmup,
-                      options.epochs));
+  validate_schedule(options);
 }
 
 }  // namespace sfnn

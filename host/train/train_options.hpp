@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "host/backend/backend.hpp"
 #include "host/model/network.hpp"
+#include "host/train/schedule.hpp"
 #include "kernels/estimators.hpp"
 #include "kernels/optimizers.hpp"
 
@@ -19,11 +21,22 @@ struct TrainOptions {
   std::int64_t particles = 20;
   std::int64_t batch = 100;
   std::int64_t epochs = 20;
-  double learning_rate = 0.1;
-  std::optional<double> warmup_epochs = {};  // min(5, epochs / 5) unless set
+  double learning_rate = 0.1;  // peak
+  ScheduleKind schedule = ScheduleKind::paper;
+  // Only one may be set; neither: min(5, epochs / 5) epochs for the paper's schedule, else none.
+  std::optional<double> warmup_epochs = {};
+  std::optional<std::int64_t> warmup_steps = {};
+  std::vector<double> step_epochs = {};  // ScheduleKind::steps: epochs after which the rate drops
+  double step_factor = 0.1;              // and by how much
   double hidden_rate = 1;  // learning rate of the hidden layers, as a multiple of the output's
   OptimizerKind optimizer = OptimizerKind::sgd;
-  double momentum = 0.9;
+  double momentum = 0.9;                              // sgd, nesterov
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;  // adam, adamw
+  double weight_decay = 0;    // L2 for sgd, nesterov and adam; decoupled for adamw
+  bool decay_biases = false;  // else weights alone decay
+  double clip_norm = 0;       // largest norm of a step's gradient; 0: any
+  double ema = 0;             // decay of the moving average of the weights; 0: there is none
+  std::int64_t patience = 0;  // epochs without a better validation before training ends; 0: never
   double baseline_decay = 0.99;  // decay of G1's averages
   std::optional<double> c = {};  // constant of G5 and vimco: by their rows unless set
   double temperature = 1;        // of st-gumbel's relaxed draws
@@ -34,9 +47,10 @@ struct TrainOptions {
   double noise = 0;        // standard deviation of Gaussian noise on the input
   Tiling tiling = {0, 0};  // zero: chosen by the backend
 
-  // What is used if nothing was set.
-  double warmup_epochs_or_default() const {
-    return warmup_epochs.value_or(std::min(5.0, double(epochs) / 5));
+  // What is used if nothing was set; of_epochs: those that the schedule covers.
+  double warmup_epochs_or_default(std::int64_t of_epochs) const {
+    if (warmup_epochs) return *warmup_epochs;
+    return schedule == ScheduleKind::paper ? std::min(5.0, double(of_epochs) / 5) : 0;
   }
   double c_or_default(std::int64_t M) const {
     const auto auto_c = row_of(estimator).auto_c;
@@ -46,6 +60,10 @@ struct TrainOptions {
     return drop_below.value_or(1e-6 / double(M));
   }
 };
+
+// The rates of steps from first_step (the beginning of an epoch or within one) to the last epoch.
+Schedule schedule_of(const TrainOptions&, std::int64_t steps_per_epoch,
+                     std::int64_t first_step = 0);
 
 // Throws ConfigError, naming the config's key, if the combination teaches nothing or a number is
 // out of range.

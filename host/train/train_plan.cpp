@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <string>
 
 #include "host/base/error.hpp"
 #include "host/train/batch_gradient.hpp"
 #include "host/train/batches.hpp"
+#include "host/train/optimizer.hpp"
 #include "host/train/staged_data.hpp"
 #include "host/train/state_arrays.hpp"
 #include "kernels/philox.hpp"
@@ -49,10 +49,10 @@ TrainPlan plan_training(Backend& backend, const NetworkSpec& spec, const TrainOp
   TrainPlan plan{.batch = std::min(options.batch, count),
                  .M = spec.samples() ? options.particles : 1,
                  .steps_per_epoch = (count + options.batch - 1) / options.batch};
-  plan.schedule = {.max_rate = options.learning_rate,
-                   .warmup_steps = std::llround(options.warmup_epochs_or_default() *
-                                                double(plan.steps_per_epoch)),
-                   .total_steps = options.epochs * plan.steps_per_epoch};
+  plan.schedule = schedule_of(options, plan.steps_per_epoch);
+  require(plan.schedule.warmup_steps <= plan.schedule.total_steps,
+          fmt::format("train.warmup_steps = {}: the run has {} steps", plan.schedule.warmup_steps,
+                      plan.schedule.total_steps));
   require(plan.schedule.total_steps < kEvaluationStep, "train.epochs: more than 2^30 steps");
   const double c = options.c_or_default(plan.M);
   plan.pass = {.seed = options.seed,
@@ -64,9 +64,9 @@ TrainPlan plan_training(Backend& backend, const NetworkSpec& spec, const TrainOp
   plan.tiling = tiling_of(backend, plan, spec, data.train, options.tiling);
   plan.lanes = int(std::min<std::int64_t>(backend.lanes(), plan.parts_with_tiles()));
 
-  plan.workspace_bytes =
-      bytes_of(state_arrays(spec, plan.pass.estimator, row_of(options.optimizer))) +
-      BatchGradient::bytes(backend, spec, plan) + Batches::bytes(data.train);
+  plan.workspace_bytes = bytes_of(state_arrays(spec, plan.pass.estimator, options)) +
+                         BatchGradient::bytes(backend, spec, plan) +
+                         Optimizer::bytes(spec, options) + Batches::bytes(data.train);
   return plan;
 }
 

@@ -50,24 +50,30 @@ struct TrainState {
   double seconds = 0;                    // spent in training, over all its sessions
   std::optional<double> best_valid_nll;  // none before the first validation
   std::int64_t best_epoch = 0;
-  // Sums over the examples seen in the epoch that is under way.
-  double c_hat_sum = 0, effective_particles_sum = 0;
+  std::int64_t tail_step = 0;    // the run was continued from it with another schedule; 0: never
+  std::int64_t ended_early = 0;  // 1: by train.patience
+  // Sums over the examples and the steps of the epoch that is under way.
+  double c_hat_sum = 0, effective_particles_sum = 0, gradient_norm_sum = 0, clipped_steps = 0;
   std::map<std::string, NetworkState> networks;  // by name
 
   NetworkState& P() { return networks[kModelP]; }
   const NetworkState& P() const { return networks.at(kModelP); }
 
-  // v(key, value) for each number: what is saved is what is loaded. Keys of older checkpoints that
-  // are none of these are passed over.
+  // v(key, value, since) for each number: what is saved is what is loaded. Checkpoints of a version
+  // before `since` do not have the key; keys of theirs that are none of these are passed over.
   template <class Self, class V>
   static void visit(Self& self, V&& v) {
-    v("epoch", self.epoch);
-    v("step", self.step);
-    v("seconds", self.seconds);
-    v("best_valid_nll", self.best_valid_nll);
-    v("best_epoch", self.best_epoch);
-    v("c_hat_sum", self.c_hat_sum);
-    v("effective_particles_sum", self.effective_particles_sum);
+    v("epoch", self.epoch, 1);
+    v("step", self.step, 1);
+    v("seconds", self.seconds, 1);
+    v("best_valid_nll", self.best_valid_nll, 1);
+    v("best_epoch", self.best_epoch, 1);
+    v("c_hat_sum", self.c_hat_sum, 1);
+    v("effective_particles_sum", self.effective_particles_sum, 1);
+    v("gradient_norm_sum", self.gradient_norm_sum, 3);
+    v("clipped_steps", self.clipped_steps, 3);
+    v("tail_step", self.tail_step, 3);
+    v("ended_early", self.ended_early, 3);
   }
   friend bool operator==(const TrainState&, const TrainState&) = default;
 };

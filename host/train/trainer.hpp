@@ -2,7 +2,6 @@
 // optimiser's step.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -45,11 +44,14 @@ class Trainer {
   std::int64_t total_steps() const { return plan_.schedule.total_steps; }
   double learning_rate(std::int64_t step) const { return plan_.schedule.rate(step); }
 
+  // Over the examples and steps since the epoch began.
   struct EpochMeans {
     double C_hat = 0, effective_particles = 0;
+    double gradient_norm = 0;  // before it was clipped
+    double clipped = 0;        // share of the steps
     std::int64_t examples = 0;
   };
-  EpochMeans epoch_means();  // over the examples since the epoch began; waits for the device
+  EpochMeans epoch_means();  // waits for the device
 
   // What is NaN or infinite, by step and tensor, in words; nothing while all is well. Waits for the
   // device. Looks at C_hat, which a bad weight spoils in the next step (unless it only saturates a
@@ -59,9 +61,18 @@ class Trainer {
   std::optional<std::string> not_finite(const TrainState&);
 
   const Model& model() const { return networks_.P().model; }
+  // The same network with the moving average of the weights; null without train.ema.
+  const Model* average() const {
+    const auto& average = networks_.P().average;
+    return average ? &*average : nullptr;
+  }
   // The step, the sums of the epoch, and every array; the rest is the run's to fill in.
   TrainState state();
   void restore(const TrainState&);  // throws DataError if sizes or names differ
+  // From here on other options of the schedule apply than those of the state that was restored: one
+  // that ends in zero begins anew, over the steps that are left.
+  void begin_tail();
+  std::int64_t tail_step() const { return tail_step_; }  // where that was last; 0: never
   void set_params(std::span<const float> params) { networks_.P().model.set_params(params); }
 
   const Tiling& tiling() const { return plan_.tiling; }
@@ -83,7 +94,12 @@ class Trainer {
 
   Backend& backend() const { return model().backend(); }
   void enqueue_step(std::int64_t N);
-  std::array<double, 2> download_sums();
+  // Sums over the epoch, as they lie in sums_.
+  struct Sums {
+    double C_hat = 0, effective_particles = 0, gradient_norm = 0, clipped_steps = 0;
+  };
+  Sums download_sums();
+  double* sums() const { return reinterpret_cast<double*>(sums_.data()); }
 
   // The arrays of a network as state_arrays lists them, and the buffer of one.
   std::vector<ArraySpec> arrays_of(const StepNetworks::Network&) const;
@@ -91,14 +107,14 @@ class Trainer {
   std::string name_not_finite(const TrainState&, bool C_hat_is_finite);
 
   TrainPlan plan_;
-  OptimizerKind optimizer_kind_;
+  TrainOptions options_;
   StepNetworks networks_;
   Batches batches_;
   BatchGradient gradient_;
   Alone ranks_;
   Optimizer optimizer_;
-  Buffer sums_;  // C_hat and effective particles, summed over the epoch's examples
-  std::int64_t step_ = 0;
+  Buffer sums_;  // Sums
+  std::int64_t step_ = 0, tail_step_ = 0;
   // The last step after which nothing was found to be bad: in C_hat, and in the weights.
   std::int64_t sound_step_ = 0, sound_weights_step_ = 0;
 };

@@ -23,18 +23,24 @@ std::vector<float> downloaded(Backend& backend, const Buffer& from) {
 }  // namespace
 
 std::vector<ArraySpec> Trainer::arrays_of(const StepNetworks::Network& network) const {
-  return state_arrays(network.model.spec(), plan_.pass.estimator, row_of(optimizer_kind_));
+  return state_arrays(network.model.spec(), plan_.pass.estimator, options_);
 }
 
 Buffer& Trainer::buffer(StepNetworks::Network& network, const ArraySpec& array) {
   if (array.name == kParams) return network.model.params_buffer();
+  if (array.name == kAverage) return network.average->params_buffer();
   if (array.name == kBaseline) return gradient_.baseline();
   return *optimizer_.array(network.name, array.name);
 }
 
 TrainState Trainer::state() {
-  const auto [C_hat, ess] = download_sums();
-  TrainState state{.step = step_, .c_hat_sum = C_hat, .effective_particles_sum = ess};
+  const Sums sums = download_sums();
+  TrainState state{.step = step_,
+                   .tail_step = tail_step_,
+                   .c_hat_sum = sums.C_hat,
+                   .effective_particles_sum = sums.effective_particles,
+                   .gradient_norm_sum = sums.gradient_norm,
+                   .clipped_steps = sums.clipped_steps};
   for (StepNetworks::Network& network : networks_) {
     NetworkState& saved = state.networks[network.name];
     saved.spec = network.model.spec();
@@ -45,7 +51,7 @@ TrainState Trainer::state() {
 }
 
 void Trainer::restore(const TrainState& state) {
-  if (state.step < 0 || state.step > total_steps()) refuse_state();
+  if (state.step < 0 || state.step > total_steps() || state.tail_step > state.step) refuse_state();
   for (StepNetworks::Network& network : networks_) {
     const auto saved = state.networks.find(network.name);
     const std::vector<ArraySpec> arrays = arrays_of(network);
@@ -58,14 +64,17 @@ void Trainer::restore(const TrainState& state) {
       backend().upload(std::as_bytes(std::span(saved->second.array(array.name))),
                        buffer(network, array).data());
   }
-  const double sums[2] = {state.c_hat_sum, state.effective_particles_sum};
-  backend().upload(std::as_bytes(std::span(sums)), sums_.data());
+  const Sums sums{state.c_hat_sum, state.effective_particles_sum, state.gradient_norm_sum,
+                  state.clipped_steps};
+  backend().upload(std::as_bytes(std::span(&sums, 1)), sums_.data());
+  tail_step_ = state.tail_step;
+  plan_.schedule = schedule_of(options_, plan_.steps_per_epoch, tail_step_);
   step_ = sound_step_ = sound_weights_step_ = state.step;
 }
 
 std::optional<std::string> Trainer::not_finite() {
-  const auto [C_hat, ess] = download_sums();
-  if (!std::isfinite(C_hat) || !std::isfinite(ess))
+  const Sums sums = download_sums();
+  if (!std::isfinite(sums.C_hat) || !std::isfinite(sums.effective_particles))
     return name_not_finite(state(), /*C_hat_is_finite=*/false);
   sound_step_ = step_;
   return std::nullopt;
@@ -121,7 +130,7 @@ std::string Trainer::name_not_finite(const TrainState& state, bool C_hat_is_fini
 }
 
 std::size_t Trainer::workspace_bytes() {
-  std::size_t bytes = gradient_.workspace_bytes() + batches_.bytes();
+  std::size_t bytes = gradient_.workspace_bytes() + optimizer_.bytes() + batches_.bytes();
   for (StepNetworks::Network& network : networks_)
     for (const ArraySpec& array : arrays_of(network)) bytes += buffer(network, array).bytes();
   return bytes;

@@ -189,6 +189,42 @@ TEST_P(CpuBackendTest, UpdateIsThePlainOneAndTheSameForAnyThreadCount) {
   }
 }
 
+TEST_P(CpuBackendTest, EveryOptimizerIsThePlainOneAndTheSameForAnyThreadCount) {
+  const std::int64_t size = 30'003, runs = square_runs(size);
+  const Floats sums = normals(8 * size, 1);
+  const std::vector<UpdateSegment> segments{{48, 1, 0}, {20'000, 0.5f, 0.25f}, {size, 2, 0.125f}};
+  CpuBackend seven(7);
+  for (const OptimizerRow& row : kOptimizers) {
+    for (const std::int64_t count : {1, 3, 8}) {
+      const Parts parts{sums.data(), count, size, 8};
+      const auto updated = [&](Backend& backend) {
+        backend.set_clock(
+            {.learning_rate = 0.1f, .m_scale = 1.5f, .v_scale = 2, .average_share = 0.25f});
+        Floats state = normals(4 * size + runs, 2);
+        for (float& value : std::span(state).subspan(2 * size, size)) value *= value;
+        UpdateArgs args{.optimizer = row.id,
+                        .params = state.data(),
+                        .arrays = {state.data() + size, state.data() + 2 * size},
+                        .parts = parts,
+                        .size = size,
+                        .scale = 0.5f,
+                        .segments = segments.data(),
+                        .average = state.data() + 3 * size,
+                        .square_sums = state.data() + 4 * size};
+        backend.update(args);
+        // What square_sums finds is what the update has left.
+        Floats squares(runs);
+        backend.square_sums({parts, size, 0.5f, squares.data()});
+        EXPECT_TRUE(std::equal(squares.begin(), squares.end(), args.square_sums));
+        for (float& value : std::span(state).subspan(4 * size)) value /= 1024;
+        return state;
+      };
+      expect_same(4e-6, updated);
+      EXPECT_EQ(updated(seven), updated(cpu_));
+    }
+  }
+}
+
 // With nothing but the gradient left, the step is the sum itself, whose order cannot hide.
 TEST_P(CpuBackendTest, PartsAreAddedByTheTree) {
   const std::int64_t size = 1003;

@@ -375,6 +375,30 @@ TEST_P(OpChecks, Updates) {
        {"velocity is null", [](U& p) { p.arrays[0] = nullptr; }},
        {"params overlaps velocity", [](U& p) { p.arrays[0] = p.params + 1; }},
        {"params overlaps parts", [](U& p) { p.parts.data = p.params; }}});
+  U adam{
+      OptimizerKind::adam, floats(H), {floats(H), floats(H)}, {floats(3 * D + H), 2, H + 1, 8}, H};
+  adam.average = floats(H);
+  adam.clip = floats(1);
+  adam.square_sums = floats(1);
+  expect_refusals<U>([&](const U& p) { backend_->update(p); }, adam,
+                     {{"v is null", [](U& p) { p.arrays[1] = nullptr; }},
+                      {"m overlaps v", [](U& p) { p.arrays[1] = p.arrays[0]; }},
+                      {"params overlaps average", [](U& p) { p.average = p.params; }},
+                      {"average overlaps square_sums", [](U& p) { p.square_sums = p.average; }},
+                      {"square_sums overlaps clip", [](U& p) { p.clip = p.square_sums; }}});
+  using S = SquareSumsArgs;
+  expect_refusals<S>([&](const S& p) { backend_->square_sums(p); },
+                     {{floats(3 * D + H), 2, H + 1, 2}, H, 1, floats(1)},
+                     {{"parts.count", [](S& p) { p.parts.count = 0; }},
+                      {"square_sums is null", [](S& p) { p.square_sums = nullptr; }},
+                      {"square_sums overlaps parts", [](S& p) { p.parts.data = p.square_sums; }}});
+  using G = GradientNormArgs;
+  expect_refusals<G>([&](const G& p) { backend_->gradient_norm(p); },
+                     {floats(3), 3, 1, floats(1), reinterpret_cast<double*>(floats(4))},
+                     {{"negative", [](G& p) { p.count = -1; }},
+                      {"clip is null", [](G& p) { p.clip = nullptr; }},
+                      {"sums is null", [](G& p) { p.sums = nullptr; }},
+                      {"clip overlaps square_sums", [](G& p) { p.square_sums = p.clip; }}});
   using B = BaselineUpdateArgs;
   expect_refusals<B>([&](const B& p) { backend_->update_baseline(p); },
                      {floats(H), {floats(3 * D + H), 2, H + 1, 2}, H},

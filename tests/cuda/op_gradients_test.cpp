@@ -316,6 +316,88 @@ TEST_P(OpGradients, UpdatesOfSeveralParts) {
   }
 }
 
+// Every optimiser in segments of their own rate and decay, with an average, clipped or not.
+TEST_P(OpGradients, EveryOptimizer) {
+  const std::int64_t size = 3 * kSquareRun + 77, parts = 3;
+  const auto params = normals(size, 1), first = normals(size, 2),
+             gradient = normals(parts * size, 3);
+  std::vector<float> second = normals(size, 4), average = normals(size, 5);
+  for (float& value : second) value *= value;
+  std::vector<UpdateSegment> segments{
+      {16, 1, 0}, {kSquareRun + 48, 0.5f, 0.25f}, {size, 2, 0.125f}};
+  for (const OptimizerRow& row : kOptimizers) {
+    for (const bool clips : {false, true}) {
+      const std::int64_t runs = square_runs(size);
+      expect_equal(
+          4 * size + runs, float_tolerance(parts + 32, 40), std::string(row.name).c_str(),
+          [&](Backend& backend, float* out) {
+            const Buffer d_parts = upload(backend, gradient),
+                         clip = upload(backend, std::vector<float>{0.25f});
+            Buffer d_segments(backend, segments.size() * sizeof(UpdateSegment));
+            backend.upload(std::as_bytes(std::span(segments)), d_segments.data());
+            std::int64_t at = 0;
+            for (const auto* values : {&params, &first, &second, &average}) {
+              backend.upload(std::as_bytes(std::span(*values)),
+                             reinterpret_cast<std::byte*>(out + at));
+              at += size;
+            }
+            backend.set_clock(
+                {.learning_rate = 0.3f, .m_scale = 1.5f, .v_scale = 2, .average_share = 0.25f});
+            backend.update({.optimizer = row.id,
+                            .params = out,
+                            .arrays = {out + size, row.arrays() > 1 ? out + 2 * size : nullptr},
+                            .parts = {d_parts.floats(), parts, size, 4},
+                            .size = size,
+                            .scale = 0.125f,
+                            .segments = reinterpret_cast<const UpdateSegment*>(d_segments.data()),
+                            .average = out + 3 * size,
+                            .clip = clips ? clip.floats() : nullptr,
+                            .square_sums = clips ? nullptr : out + 4 * size});
+          });
+    }
+  }
+}
+
+// The norm that an update leaves is that of square_sums, to the last bit.
+TEST_P(OpGradients, NormOfAGradient) {
+  const auto backend = make_test_backend(GetParam());
+  for (const std::int64_t size : {1, 1000, 5000}) {
+    const auto gradient = normals(size, 3);
+    const Buffer parts = upload(*backend, gradient), params = upload(*backend, gradient);
+    const Buffer velocity(*backend, size * sizeof(float)),
+        squares(*backend, 2 * square_runs(size) * sizeof(float)), clip(*backend, sizeof(float)),
+        sums(*backend, 2 * sizeof(double));
+    const Parts g{parts.floats(), 1, size, 1};
+    const std::int64_t runs = square_runs(size);
+    backend->set_clock({});
+    backend->update({.params = params.floats(),
+                     .arrays = {velocity.floats()},
+                     .parts = g,
+                     .size = size,
+                     .scale = 0.5f,
+                     .square_sums = squares.floats()});
+    backend->square_sums({g, size, 0.5f, squares.floats() + runs});
+    const auto both = download(*backend, squares.floats(), 2 * runs);
+    EXPECT_TRUE(std::equal(both.begin(), both.begin() + runs, both.begin() + runs));
+    double square = 0;
+    for (const float value : gradient) square += 0.25 * double(value) * value;
+    const double norm = std::sqrt(square);
+    for (const double share : {0.5, 2.0}) {
+      backend->fill_zero(sums.data(), sums.bytes());
+      backend->gradient_norm({.square_sums = squares.floats(),
+                              .count = runs,
+                              .clip_norm = float(share * norm),
+                              .clip = clip.floats(),
+                              .sums = reinterpret_cast<double*>(sums.data())});
+      double found[2];
+      backend->download(sums.data(), std::as_writable_bytes(std::span(found)));
+      EXPECT_NEAR(found[0], norm, 1e-5 * norm);
+      EXPECT_EQ(found[1], share < 1 ? 1 : 0);
+      EXPECT_NEAR(download(*backend, clip.floats(), 1)[0], std::min(1.0, share), 1e-5);
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, OpGradients, backends_under_test(),
                          [](const auto& suite) { return std::string(suite.param); });
 

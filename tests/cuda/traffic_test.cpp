@@ -39,7 +39,7 @@ TEST(Traffic, EveryKernelMovesAtMostAQuarterMoreThanItMust) {
   gpusim::clear_launches();
   trainer.train_step();
   backend->synchronize();
-  EXPECT_EQ(expect_lean(gpusim::launches()), 16);
+  EXPECT_EQ(expect_lean(gpusim::launches()), 17);
 }
 
 // Every op at the paper's shapes: softmax has ten classes, the other outputs are half a picture.

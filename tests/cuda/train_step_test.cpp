@@ -82,6 +82,37 @@ TEST_P(TrainStep, EveryEstimatorNetworkAndOutput) {
   }
 }
 
+// Each optimiser, schedule, an average and a norm that clips: launch by launch and as a graph,
+// which reads Adam's correction and the average's share from the clock.
+TEST_P(TrainStep, EveryOptimizer) {
+  const NetworkSpec spec = network(5, {"6s", "2s+5d"}, 4, Output::bernoulli);
+  const DataSet data = small_data(spec, 7);
+  const auto cpu = make_backend({.device = "cpu", .plain = true, .threads = 1});
+  for (const OptimizerRow& row : kOptimizers) {
+    SCOPED_TRACE(row.name);
+    TrainOptions options = small_options(Estimator::G3);
+    options.optimizer = row.id;
+    options.learning_rate = row.is_adam() ? 0.01 : 0.1;
+    options.schedule = ScheduleKind::cosine;
+    options.weight_decay = 0.1;
+    options.hidden_rate = 0.5;
+    options.ema = 0.9;
+    options.drop_below = 0;
+    options.clip_norm = row.id == OptimizerKind::sgd ? 0 : 0.5;
+    const TrainState expected = train(*cpu, spec, options, data);
+    const auto eager = make_test_backend(GetParam(), false),
+               graph = make_test_backend(GetParam(), true);
+    const TrainState actual = train(*eager, spec, options, data);
+    expect_same(actual, expected);
+    EXPECT_NEAR(actual.gradient_norm_sum, expected.gradient_norm_sum,
+                1e-4 * expected.gradient_norm_sum);
+    EXPECT_EQ(actual.clipped_steps, expected.clipped_steps);
+    const TrainState replayed = train(*graph, spec, options, data);
+    EXPECT_EQ(replayed.P().arrays, actual.P().arrays);
+    EXPECT_EQ(replayed.gradient_norm_sum, actual.gradient_norm_sum);
+  }
+}
+
 // Recording must not change a bit, nor leave the draws of one step to the next.
 TEST_P(TrainStep, AGraphIsTheSameStep) {
   const NetworkSpec spec = network(5, {"6s", "5s"}, 4, Output::bernoulli);

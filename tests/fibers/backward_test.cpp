@@ -178,10 +178,44 @@ TEST_F(FiberBackward, UpdateOfParametersAndAverages) {
                       .size = size,
                       .scale = 0.01f};
   };
-  expect_close(run_kernel(kBlocks, kFewThreads, before,
-                          [&](Floats& out) { update_kernel(args(out), &clock); }),
-               plain(before, [&](auto& cpu, Floats& out) { cpu.update(args(out)); }), 1e-6,
-               "parameters and velocity");
+  expect_close(
+      run_kernel(kBlocks, kThreads, before, [&](Floats& out) { update_kernel(args(out), &clock); }),
+      plain(before, [&](auto& cpu, Floats& out) { cpu.update(args(out)); }), 1e-6,
+      "parameters and velocity");
+  // Two runs of squares, Adam's arrays, an average; a norm that clips.
+  const std::int64_t long_size = kSquareRun + 300, runs = square_runs(long_size);
+  const Floats gradient = normals(2 * long_size, 23);
+  Floats state = normals(4 * long_size + runs, 24);
+  for (float& value : state) value *= value;
+  const std::vector<UpdateSegment> segments{{100, 1, 0}, {long_size, 0.5f, 0.25f}};
+  const auto adam = [&](Floats& out) {
+    return UpdateArgs{.optimizer = OptimizerKind::adam,
+                      .params = out.data(),
+                      .arrays = {out.data() + long_size, out.data() + 2 * long_size},
+                      .parts = {gradient.data(), 2, long_size, 2},
+                      .size = long_size,
+                      .scale = 0.01f,
+                      .segments = segments.data(),
+                      .average = out.data() + 3 * long_size,
+                      .square_sums = out.data() + 4 * long_size};
+  };
+  expect_close(
+      run_kernel(kBlocks, kThreads, state, [&](Floats& out) { update_kernel(adam(out), &clock); }),
+      plain(state, [&](auto& cpu, Floats& out) { cpu.update(adam(out)); }), 1e-5, "Adam");
+  const auto squares = [&](Floats& out) {
+    return SquareSumsArgs{{gradient.data(), 2, long_size, 2}, long_size, 0.01f, out.data()};
+  };
+  const Floats found = run_kernel(kBlocks, kThreads, Floats(runs),
+                                  [&](Floats& out) { square_sums_kernel(squares(out)); });
+  expect_close(found,
+               plain(Floats(runs), [&](auto& cpu, Floats& out) { cpu.square_sums(squares(out)); }),
+               1e-5, "squares");
+  const auto norm = [&](std::vector<double>& out) {
+    return GradientNormArgs{.square_sums = found.data(), .count = runs, .sums = out.data()};
+  };
+  const auto sums = run_kernel(1, kThreads, std::vector<double>(2),
+                               [&](auto& out) { gradient_norm_kernel(norm(out)); });
+  EXPECT_NEAR(sums[0], std::sqrt(double(found[0]) + found[1]), 1e-12);
   const auto averages = [&](Floats& out) {
     return BaselineUpdateArgs{.averages = out.data(),
                               .parts = {parts.data(), 3, size, 4},

@@ -210,6 +210,9 @@ TEST(Network, SlotsKnowTheirGroup) {
       case ParamGroup::output:
         groups += slot.name + " output, ";
         break;
+      case ParamGroup::output_bias:
+        groups += slot.name + " output_bias, ";
+        break;
       case ParamGroup::scale:
         groups += slot.name + " scale, ";
         break;
@@ -218,7 +221,7 @@ TEST(Network, SlotsKnowTheirGroup) {
   EXPECT_EQ(
       groups,
       "layer1.W_s weight, layer1.b_s bias, layer1.W_d weight, layer1.U weight, layer1.b_d bias, "
-      "V output, c output, ");
+      "V output, c output_bias, ");
 }
 
 }  // namespace

@@ -250,7 +250,7 @@ TEST(Checkpoint, TensorNamesAreNeverPaths) {
 TEST(Checkpoint, MetadataIsNotTrusted) {
   EXPECT_EQ(error_with("/version", 1), "no error");
   EXPECT_EQ(error_with("/version", 2), "no error");
-  EXPECT_THAT(error_with("/version", 3), HasSubstr("version 3 is not known"));
+  EXPECT_THAT(error_with("/version", 4), HasSubstr("version 4 is not known"));
   EXPECT_THAT(error_with("/state/step", -1), HasSubstr("step is not a count"));
   EXPECT_THAT(error_with("/state/step", 1u << 30), HasSubstr("step is out of range"));
   EXPECT_THAT(error_with("/state/epoch", 1.5), HasSubstr("epoch is not a count"));

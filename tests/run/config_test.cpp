@@ -70,9 +70,22 @@ const std::vector<std::pair<std::string, std::string>> kOtherValues = {
     {"train.epochs", "11"},
     {"train.batch", "1"},
     {"train.learning_rate", "0.30000000000000004"},
+    {"train.schedule", "steps"},
     {"train.warmup_epochs", "0.5"},
+    {"train.warmup_steps", "12"},
+    {"train.step_epochs", "2.5,7"},
+    {"train.step_factor", "0.5"},
     {"train.hidden_rate", "0.05"},
+    {"train.optimizer", "adamw"},
     {"train.momentum", "0"},
+    {"train.beta1", "0.8"},
+    {"train.beta2", "0.99"},
+    {"train.epsilon", "1e-05"},
+    {"train.weight_decay", "0.01"},
+    {"train.decay_biases", "true"},
+    {"train.clip_norm", "5"},
+    {"train.ema", "0.999"},
+    {"train.patience", "3"},
     {"train.baseline_decay", "0.5"},
     {"train.c", "-1e-300"},
     {"train.temperature", "0.5"},
@@ -84,6 +97,7 @@ const std::vector<std::pair<std::string, std::string>> kOtherValues = {
     {"train.keep", "7"},
     {"eval.particles", "100000"},
     {"eval.every", "5"},
+    {"eval.weights", "average"},
     {"eval.as_stochastic", "true"},
 };
 
@@ -93,9 +107,10 @@ TEST(Config, DefaultsAreTheDocumentedOnes) {
   EXPECT_EQ(config.train.estimator, Estimator::G3);
   EXPECT_EQ(config.train.particles, 20);
   EXPECT_EQ(config.eval.particles, 100);
-  EXPECT_EQ(config.train.warmup_epochs_or_default(), 4);
-  EXPECT_EQ(with({"train.epochs=50"}).train.warmup_epochs_or_default(), 5);
-  EXPECT_EQ(with({"train.warmup_epochs=0.25"}).train.warmup_epochs_or_default(), 0.25);
+  EXPECT_EQ(config.train.warmup_epochs_or_default(20), 4);
+  EXPECT_EQ(config.train.warmup_epochs_or_default(50), 5);
+  EXPECT_EQ(with({"train.schedule=cosine"}).train.warmup_epochs_or_default(50), 0);
+  EXPECT_EQ(with({"train.warmup_epochs=0.25"}).train.warmup_epochs_or_default(20), 0.25);
   EXPECT_DOUBLE_EQ(with({"train.estimator=G5"}).train.c_or_default(20), 1.0 / 20);
   EXPECT_DOUBLE_EQ(with({"train.estimator=vimco"}).train.c_or_default(20), std::log(20.0 / 19));
   EXPECT_EQ(with({"train.c=0.5"}).train.c_or_default(20), 0.5);
@@ -302,6 +317,13 @@ TEST(Config, KeysThatContradictEachOtherAreRefused) {
   EXPECT_THAT(error({"eval.as_stochastic=true", "net.hidden=200d,200relu"}),
               StartsWith("eval.as_stochastic = true: layer '200relu' cannot be read as a"));
   EXPECT_EQ(error({"train.epochs=0"}), "no error");
+  EXPECT_THAT(error({"train.warmup_epochs=1", "train.warmup_steps=9"}), HasSubstr("both set"));
+  EXPECT_THAT(error({"train.schedule=steps"}), HasSubstr("needs train.step_epochs"));
+  EXPECT_THAT(error({"train.step_epochs=3"}), HasSubstr("for train.schedule = steps, not paper"));
+  EXPECT_THAT(error({"train.schedule=steps", "train.step_epochs=3,2"}), HasSubstr("must not fall"));
+  EXPECT_EQ(error({"train.schedule=steps", "train.step_epochs=2,3"}), "no error");
+  EXPECT_THAT(error({"eval.weights=average"}), HasSubstr("set train.ema"));
+  EXPECT_EQ(error({"eval.weights=average", "train.ema=0.99"}), "no error");
 }
 
 TEST(Config, EveryShippedFileLoads) {
@@ -313,7 +335,7 @@ TEST(Config, EveryShippedFileLoads) {
   }
   EXPECT_GE(count, 3);  // the paper's experiments
   const Config halves = load_config(SFNN_SOURCE_DIR "/bench/paper/configs/mnist-halves.toml");
-  EXPECT_EQ(halves.train.warmup_epochs_or_default(), 5);
+  EXPECT_EQ(halves.train.warmup_epochs_or_default(50), 5);
   EXPECT_EQ(halves.net.hidden.size(), 2u);
 }
 

@@ -85,10 +85,10 @@ StepCheck check_step(const Case& c, Trainer& trainer, const TrainState& before) 
   double log_w_scale = 1;  // w_bar's relative error is log_w's absolute one
   for (double value : result.log_w) log_w_scale = std::max(log_w_scale, std::abs(value));
   const double terms = gradient_terms(c.spec, batch), N = double(batch.N);
-  const double rate = trainer.learning_rate(before.step);
   const TrainState after = trainer.state();
   for (const ParamSlot& slot : ParamLayout(c.spec).slots()) {
-    const double scale = (slot.name.starts_with("layer") ? c.options.hidden_rate : 1) / N;
+    const double scale = 1 / N, rate = trainer.learning_rate(before.step) *
+                                       (slot.name.starts_with("layer") ? c.options.hidden_rate : 1);
     for (std::int64_t e = slot.offset; e < slot.offset + slot.size(); ++e) {
       const double v = c.options.momentum * velocity[e] + scale * result.gradient[e];
       const double p = params[e] + rate * v;

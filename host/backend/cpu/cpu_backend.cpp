@@ -178,10 +178,23 @@ void CpuBackend::run(const AccumulateColumnSumsArgs& p) { cpu::accumulate_column
 void CpuBackend::run(const AccumulateBaselineArgs& p) { cpu::accumulate_baseline(p); }
 
 void CpuBackend::run(const UpdateArgs& p) {
-  constexpr std::int64_t kRange = 8192;  // whole vectors of every instruction set
-  for_each((p.size + kRange - 1) / kRange, [&](std::int64_t item, int) {
-    const std::int64_t first = item * kRange;
-    cpu::update(p, clock().learning_rate, first, std::min(kRange, p.size - first));
+  for_each_runs(square_runs(p.size), [&](std::int64_t first, std::int64_t count) {
+    cpu::update(p, clock(), first, count);
+  });
+}
+
+void CpuBackend::run(const SquareSumsArgs& p) {
+  for_each_runs(square_runs(p.size),
+                [&](std::int64_t first, std::int64_t count) { cpu::square_sums(p, first, count); });
+}
+
+// Some runs of squares per item: an item should be worth a thread's while.
+void CpuBackend::for_each_runs(std::int64_t runs,
+                               FunctionRef<void(std::int64_t, std::int64_t)> fn) {
+  constexpr std::int64_t kRuns = 8;
+  for_each((runs + kRuns - 1) / kRuns, [&](std::int64_t item, int) {
+    const std::int64_t first = item * kRuns;
+    fn(first, std::min(kRuns, runs - first));
   });
 }
 

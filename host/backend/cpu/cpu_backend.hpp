@@ -47,8 +47,12 @@ class CpuBackend final : public HostBackend {
   void run(const AccumulateColumnSumsArgs&) override;
   void run(const AccumulateBaselineArgs&) override;
   void run(const UpdateArgs&) override;
+  void run(const SquareSumsArgs&) override;
 
  private:
+  // fn(first, count) over all runs of squares, by several threads.
+  void for_each_runs(std::int64_t runs, FunctionRef<void(std::int64_t, std::int64_t)> fn);
+
   TileKernel tiles_;
 };
 

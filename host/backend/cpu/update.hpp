@@ -1,11 +1,12 @@
-// The parameters' step on a range of them.
+// The parameters' step, and the squares of their gradient.
 #pragma once
 
 #include "host/backend/backend.hpp"
 
 namespace sfnn::cpu {
 
-// Elements first .. first + count of the update; the sums do not depend on how it is cut.
-void update(const UpdateArgs&, float learning_rate, std::int64_t first, std::int64_t count);
+// Of runs first .. first + count (kSquareRun) alone; no result depends on how they are shared out.
+void update(const UpdateArgs&, const Clock&, std::int64_t first, std::int64_t count);
+void square_sums(const SquareSumsArgs&, std::int64_t first, std::int64_t count);
 
 }  // namespace sfnn::cpu

@@ -39,6 +39,17 @@ float normalizer(const OutputOperands& p, const float* o) {
 
 const float* target_row(const OutputOperands& p, std::int64_t r) { return p.y.row(r / p.tile.M); }
 
+// f(i) for every element; what f returns is summed run by run.
+template <class F>
+void for_square_runs(std::int64_t size, float* square_sums, const F& f) {
+  for (std::int64_t run = 0; run < square_runs(size); ++run) {
+    float squares = 0;
+    const std::int64_t end = std::min((run + 1) * kSquareRun, size);
+    for (std::int64_t i = run * kSquareRun; i < end; ++i) squares += f(i);
+    if (square_sums) square_sums[run] = squares;
+  }
+}
+
 }  // namespace
 
 std::string PlainBackend::describe() const {
@@ -242,7 +253,20 @@ void PlainBackend::run(const AccumulateBaselineArgs& p) {
 }
 
 void PlainBackend::run(const UpdateArgs& p) {
-  for (std::int64_t i = 0; i < p.size; ++i) step_at(p, i, clock().learning_rate);
+  const float scale = gradient_scale(p);
+  SegmentCursor segments(p);
+  for_square_runs(p.size, p.square_sums, [&](std::int64_t i) {
+    const float g = scale * part_sum(p.parts, i);
+    step_at(p, segments.at(i), clock(), i, g);
+    return g * g;
+  });
+}
+
+void PlainBackend::run(const SquareSumsArgs& p) {
+  for_square_runs(p.size, p.square_sums, [&](std::int64_t i) {
+    const float g = p.scale * part_sum(p.parts, i);
+    return g * g;
+  });
 }
 
 }  // namespace sfnn

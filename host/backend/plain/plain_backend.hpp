@@ -37,6 +37,7 @@ class PlainBackend : public HostBackend {
   void run(const AccumulateColumnSumsArgs&) override;
   void run(const AccumulateBaselineArgs&) override;
   void run(const UpdateArgs&) override;
+  void run(const SquareSumsArgs&) override;
 };
 
 }  // namespace sfnn
