@@ -35,7 +35,8 @@ Network::Impl::Impl(const Device& on, Checkpoint checkpoint)
     : device(on),
       saved(std::move(checkpoint)),
       config(RunConfig::Impl{saved.config}),
-      model(backend_of(device), saved.network(), saved.params(), saved.x_mean) {}
+      model(backend_of(device), saved.network(), saved.weights(saved.config.eval.weights),
+            saved.x_mean) {}
 
 Network::Network(const Device& device, const Data& data, const RunConfig& config)
     : Network(Training(device, data, config).network()) {}

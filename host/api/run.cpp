@@ -91,7 +91,7 @@ RunResult result_of_finished(const Run& run, const Config& config, const Warn& w
   return {.finished = true,
           .step = run.newest()->state.step,
           .learning_rate = config.train.learning_rate,
-          .test = epochs.empty() ? std::nullopt : test_in(epochs.back())};
+          .test = epochs.empty() ? std::nullopt : test_in(epochs.back(), config.eval.weights)};
 }
 
 }  // namespace
@@ -115,7 +115,9 @@ RunResult resume_run(const Device& device, const std::filesystem::path& director
     return options.data ? *options.data : data_of_run(config, how.machine);
   };
   Run run(directory);
-  if (const std::optional<Config> config = run.config()) {
+  if (std::optional<Config> config = run.config()) {
+    if (options.epochs) config->train.epochs = *options.epochs;
+    config->validate();
     const Warn warn = [&](const std::string& line) { CallingProgress(callbacks).warn(line); };
     run.open(warn);
     if (run.is_finished(*config)) return result_of_finished(run, *config, warn);

@@ -46,6 +46,11 @@ void print(const LoadedNetwork& loaded, const Evaluation& result) {
   const EvaluationErrors &se = result.standard_error, &sd = result.draw_sd;
   fmt::print("network              {}\n", to_string(loaded.model().spec()));
   fmt::print("data                 {}, {} test examples\n", loaded.data().name, result.examples);
+  if (loaded.config().train.ema > 0) {
+    const bool average = loaded.config().eval.weights == EvalWeights::average;
+    fmt::print("weights              {}\n",
+               average ? "average" : "as trained; --set eval.weights=average takes their average");
+  }
   fmt::print("particles            {}{}\n", result.particles,
              result.draws > 1 ? fmt::format(", drawn {} times", result.draws) : "");
   fmt::print("test NLL             {}\n", with_errors(result.nll, se.nll, sd.nll, 4));
@@ -69,6 +74,7 @@ void print_json(const LoadedNetwork& loaded, const Checkpoint& saved, const Eval
   const Json json = {{"network", to_string(loaded.model().spec())},
                      {"checkpoint", json_of_state(saved)},
                      {"data", loaded.data().name},
+                     {"weights", to_string(loaded.config().eval.weights)},
                      {"seed", loaded.config().train.seed},
                      {"test", json_of(result)}};
   fmt::print("{}", to_text(json));

@@ -50,7 +50,9 @@ struct HistoryColumn {
 constexpr HistoryColumn kHistory[] = {{&EpochRecord::train_c_hat, "C_hat", 3},
                                       {&EpochRecord::valid_nll, "valid NLL", 3},
                                       {&EpochRecord::valid_error, "error, %", 2, 100},
+                                      {&EpochRecord::average_valid_nll, "average NLL", 3},
                                       {&EpochRecord::learning_rate, "rate", 5},
+                                      {&EpochRecord::gradient_norm, "gradient norm", 4},
                                       {&EpochRecord::effective_particles, "eff. particles", 2},
                                       {&EpochRecord::seconds, "seconds", 1}};
 
@@ -104,11 +106,11 @@ std::string text_of(const SessionRecord& session) {
   return Error::without_controls(text);
 }
 
-void print_history(const RunDirectory& run, const TrainState& state) {
+void print_history(const RunDirectory& run, const TrainState& state, EvalWeights weights) {
   const std::vector<EpochRecord> epochs = epochs_until(run, state);
   if (!epochs.empty()) {
     print_epochs(epochs);
-    if (const auto test = test_in(epochs.back()))
+    if (const auto test = test_in(epochs.back(), weights))
       fmt::print("test         {}\n", test_figures(*test));
   }
   for (const SessionRecord& session : read_sessions(run.sessions(), warn))
@@ -189,7 +191,7 @@ int run_info(const InfoCommand& command) {
   print_state(checkpoint);
   if (run) {
     print_search(*run);
-    print_history(*run, checkpoint.state);
+    print_history(*run, checkpoint.state, checkpoint.config.eval.weights);
   }
   print_config(checkpoint.config);
   return kDone;

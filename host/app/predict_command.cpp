@@ -80,7 +80,7 @@ NpyArray predict(const PredictCommand& command, const Config& config, const Chec
   const std::int64_t count = read.x.rows();
   const Examples inputs = inputs_only(spec, std::move(read.x), count);
   const auto backend = make_backend(command.machine.backend);
-  const Model model(*backend, spec, saved.params(), saved.x_mean);
+  const Model model(*backend, spec, saved.weights(config.eval.weights), saved.x_mean);
   if (command.samples == 0) {
     return array_of<float>({inputs.count, spec.D_out},
                            mean_outputs(model, inputs, {config.eval.particles, config.train.seed}));

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -159,14 +160,22 @@ void print_plan(const Config& config, const DataSet& data, const NetworkSpec& sp
   fmt::print("data         {}: {} training, {} validation, {} test examples\n", data.name,
              data.train.count, data.valid.count, data.test.count);
   fmt::print("inputs       {}\n", describe(data.x_bytes));
-  fmt::print("training     {}, M = {}, batch {}, {} epochs of {} steps, rate up to {}\n",
+  fmt::print("training     {}, M = {}, batch {}, {} epochs of {} steps\n",
              row_of(config.train.estimator).name, plan.M, config.train.batch, config.train.epochs,
-             plan.steps_per_epoch, config.train.learning_rate);
+             plan.steps_per_epoch);
+  fmt::print("optimiser    {}, rate up to {}, schedule {} with {} steps of warm-up\n",
+             row_of(config.train.optimizer).name, config.train.learning_rate,
+             to_string(plan.schedule.kind), plan.schedule.warmup_steps);
   fmt::print("device       {}\n", backend.describe());
   fmt::print("tiles        {} examples x {} particles, summed in {} of {} parts\n",
              plan.tiling.tile, plan.M, plan.parts_with_tiles(), plan.tiling.parts);
   fmt::print("memory       data {}, parameters and workspace {}\n", megabytes(data_bytes),
              megabytes(plan.workspace_bytes));
+  const auto arrays = state_arrays(spec, plan.pass.estimator, config.train);
+  std::vector<std::string> names;
+  for (const ArraySpec& array : arrays) names.push_back(array.name);
+  fmt::print("             of it carried from step to step {} ({})\n", megabytes(bytes_of(arrays)),
+             fmt::join(names, ", "));
   if (plan.data_bytes > 0)
     fmt::print("             of the data on the device {}\n", megabytes(plan.data_bytes));
   std::fflush(stdout);  // before warnings about it on stderr
@@ -194,7 +203,7 @@ bool show_finished(const Config& config, const Run& run, Progress& progress) {
   progress.say(fmt::format("{} is finished: {} epochs in {}", run.directory().path().string(),
                            saved->state.epoch, duration(saved->state.seconds)));
   const auto epochs = read_epochs(run.directory().metrics(), warn);
-  const auto test = epochs.empty() ? std::nullopt : test_in(epochs.back());
+  const auto test = epochs.empty() ? std::nullopt : test_in(epochs.back(), config.eval.weights);
   if (test) progress.say("test " + test_figures(*test));
   return true;
 }
@@ -205,7 +214,7 @@ void open_to_resume(const TrainCommand& command, Config& config, Run& run, const
   if (command.dry_run) {
     run.look(warn);
   } else {
-    run.require_same(config);
+    run.require_continues(config);
     run.open(warn);
   }
 }
@@ -224,6 +233,10 @@ int train(const TrainCommand& command, TrainingRun& run, const DataSet& data,
     return kStopped;
   }
   progress.say("test " + test_figures(*run.test()));
+  if (run.best_test()) {
+    progress.say(fmt::format("test of the best epoch, {} (--best): {}", run.best_epoch(),
+                             test_figures(*run.best_test())));
+  }
   return kDone;
 }
 

@@ -137,13 +137,20 @@ void leave_out_the_start(Chart& chart) {
   chart.note = note_of_the_start(chart);
 }
 
+// of_average: the same figure of the averaged weights, a dashed line beside that of the weights.
 std::optional<Chart> epoch_chart(const Runs& runs, const Group& group, const char* title,
-                                 const std::string& label, Figure figure, double factor = 1) {
+                                 const std::string& label, Figure figure, double factor = 1,
+                                 Figure of_average = nullptr) {
   Chart chart{
       .title = title_of(title, group), .x = {.label = "epoch", .whole = true}, .y = {label}};
   for (const std::size_t r : group.runs) {
     Series series = by_epoch(runs, r, figure, factor);
     if (!series.points.empty()) chart.series.push_back(std::move(series));
+    if (of_average == nullptr) continue;
+    Series average = by_epoch(runs, r, of_average, factor);
+    average.name += ", average";
+    average.dashed = true;
+    if (!average.points.empty()) chart.series.push_back(std::move(average));
   }
   if (chart.series.empty()) return std::nullopt;
   return chart;
@@ -160,14 +167,23 @@ std::string learning_section(const Runs& runs) {
   };
   for (const Group& group : by_data(runs)) {
     add(epoch_chart(runs, group, "Training criterion", "C_hat, nats", &EpochRecord::train_c_hat));
-    add(epoch_chart(runs, group, "Validation", "NLL, nats", &EpochRecord::valid_nll));
-    add(epoch_chart(runs, group, "Validation error", "error, %", &EpochRecord::valid_error, 100));
+    add(epoch_chart(runs, group, "Validation", "NLL, nats", &EpochRecord::valid_nll, 1,
+                    &EpochRecord::average_valid_nll));
+    add(epoch_chart(runs, group, "Validation error", "error, %", &EpochRecord::valid_error, 100,
+                    &EpochRecord::average_valid_error));
   }
+  add(epoch_chart(runs, all_of(runs), "Gradient", "norm, mean over the steps",
+                  &EpochRecord::gradient_norm));
+  add(epoch_chart(runs, all_of(runs), "Learning rate", "rate of the epoch's last step",
+                  &EpochRecord::learning_rate));
   if (charts.empty()) return "";
-  return section("Learning curves",
-                 "The training criterion is the mean over the epoch while the weights move, with "
-                 "the M of training; validation is at the epoch's end, with the M of the test.",
-                 figures(runs, charts));
+  return section(
+      "Learning curves",
+      "The training criterion is the mean over the epoch while the weights move, with "
+      "the M of training; validation is at the epoch's end, with the M of the test. Dashed: "
+      "the moving average of the weights (train.ema). The gradient's norm is that of "
+      "the batch's mean gradient, before it is clipped.",
+      figures(runs, charts));
 }
 
 namespace {

@@ -49,6 +49,13 @@ std::vector<Column> columns_of(const Runs& runs) {
       return value ? std::optional(factor * *value) : std::nullopt;
     });
   };
+  // As the run itself found it.
+  const auto own = [](std::optional<double> EpochRecord::*figure, double factor = 1) {
+    return [figure, factor](const ReportRun& run) -> std::optional<double> {
+      if (run.metrics.empty() || !(run.metrics.back().*figure)) return std::nullopt;
+      return factor * *(run.metrics.back().*figure);
+    };
+  };
   const auto spread = [](const Evaluation& e) { return e.draw_sd.nll; };
   const auto count = [](std::int64_t n) { return n > 0 ? std::optional(double(n)) : std::nullopt; };
   using E = const Evaluation&;
@@ -59,6 +66,9 @@ std::vector<Column> columns_of(const Runs& runs) {
       {"test error, %",
        test([](E e) { return e.error ? std::optional(100 * *e.error) : std::nullopt; }), 2, true,
        error(&EvaluationErrors::error, 100)},
+      {"test NLL of the average", own(&EpochRecord::average_test_nll), 2, true},
+      {"test error of the average, %", own(&EpochRecord::average_test_error, 100), 2, true},
+      {"test error of the best, %", own(&EpochRecord::best_test_error, 100), 2, true},
       {"criterion SSE", test([](E e) { return e.criterion_sse; }), 2, true,
        error(&EvaluationErrors::criterion_sse)},
       {"SSE of the mean", test([](E e) { return e.mean_sse; }), 2, true,

@@ -71,6 +71,16 @@ std::set<std::string_view> idle_keys(const ReportRun& run) {
     keys.insert({"train.estimator", "train.c", "train.temperature", "train.baseline_decay"});
   if (!run.network.samples()) keys.insert({"train.particles", "train.drop_below"});
   if (!draws_in_test(run)) keys.insert("eval.particles");
+  const TrainOptions& train = run.config.train;
+  if (row_of(train.optimizer).is_adam()) {
+    keys.insert("train.momentum");
+  } else {
+    keys.insert({"train.beta1", "train.beta2", "train.epsilon"});
+  }
+  if (train.schedule != ScheduleKind::steps)
+    keys.insert({"train.step_epochs", "train.step_factor"});
+  if (train.weight_decay == 0) keys.insert("train.decay_biases");
+  if (train.ema == 0) keys.insert("eval.weights");
   return keys;
 }
 

@@ -114,7 +114,8 @@ void add_measurements(Backend& backend, const ReportOptions& options, OpenedRun&
     run.note = fmt::format("not measured on its test examples: {}", error.what());
     options.warning(fmt::format("{}: {}", run.name, run.note));
     // Of the last weights: the best ones were not tested.
-    if (!options.best && !run.metrics.empty()) run.own_test = test_in(run.metrics.back());
+    if (!options.best && !run.metrics.empty())
+      run.own_test = test_in(run.metrics.back(), run.config.eval.weights);
     if (run.own_test) run.note += "; its test figures are from its own record";
     run.png = picture_of(RunDirectory(run.path), options.warning);
   }

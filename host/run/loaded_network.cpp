@@ -20,8 +20,8 @@ LoadedNetwork::LoadedNetwork(Backend& backend, const MachineOptions& machine,
         fmt::format("the checkpoint's network {} does not fit these settings and data",
                     to_string(checkpoint.network())));
   }
-  model_ = test_model_of(config_,
-                         {backend, checkpoint.network(), checkpoint.params(), checkpoint.x_mean});
+  model_ = test_model_of(config_, {backend, checkpoint.network(),
+                                   checkpoint.weights(config_.eval.weights), checkpoint.x_mean});
 }
 
 }  // namespace sfnn

@@ -99,6 +99,16 @@ const RateTrial* best_of(const std::vector<RateTrial>& trials) {
   return best;
 }
 
+// The schedule in short: what is said in epochs or steps keeps its share of the run, not its count.
+void shorten(TrainOptions& train, std::int64_t epochs) {
+  const double share = double(epochs) / double(std::max<std::int64_t>(1, train.epochs));
+  train.epochs = epochs;
+  if (train.schedule == ScheduleKind::paper) train.warmup_epochs.reset();  // auto has that share
+  if (train.warmup_epochs) *train.warmup_epochs *= share;
+  if (train.warmup_steps) *train.warmup_steps = std::llround(double(*train.warmup_steps) * share);
+  for (double& epoch : train.step_epochs) epoch *= share;
+}
+
 // --- a trial -----------------------------------------------------------------------------------
 
 class Trials {
@@ -119,8 +129,9 @@ class Trials {
 
  private:
   double valid_nll(const Trainer& trainer) {
+    const bool averages = config_.eval.weights == EvalWeights::average;
     return evaluate(
-               test_model_of(config_, trainer.model()), data_.valid,
+               test_model_of(config_, averages ? *trainer.average() : trainer.model()), data_.valid,
                {.particles = config_.eval.particles, .seed = config_.train.seed, .predict = false})
         .nll;
   }
@@ -260,8 +271,7 @@ std::optional<double> search_rate(Backend& backend, const MachineOptions& machin
   }
   Config config = search.config;
   const std::int64_t chosen = search.epochs > 0 ? search.epochs : config.train.epochs / 5;
-  config.train.epochs = std::max<std::int64_t>(search.epochs > 0 ? 1 : 2, chosen);
-  config.train.warmup_epochs.reset();  // the same share as in the long run, not the same count
+  shorten(config.train, std::max<std::int64_t>(search.epochs > 0 ? 1 : 2, chosen));
   const std::vector<double> grid = rate_grid(search.range);
   const fs::path file = directory.search();
   directory.begin_search(/*is_known=*/saved_search(directory).has_value());

@@ -28,6 +28,10 @@ void visit_record(Self& record, V&& v) {
   v("learning_rate", record.learning_rate, IfEmpty::left_out);
   v("effective_particles", record.effective_particles, IfEmpty::left_out);
   v("valid_error", record.valid_error, IfEmpty::left_out);
+  v("gradient_norm", record.gradient_norm, IfEmpty::left_out);
+  v("clipped", record.clipped, IfEmpty::left_out);
+  v("average_valid_nll", record.average_valid_nll, IfEmpty::left_out);
+  v("average_valid_error", record.average_valid_error, IfEmpty::left_out);
   v("test_nll", record.test_nll, IfEmpty::left_out);
   v("test_error", record.test_error, IfEmpty::left_out);
   v("test_criterion_sse", record.test_criterion_sse, IfEmpty::left_out);
@@ -38,6 +42,12 @@ void visit_record(Self& record, V&& v) {
   v("test_error_se", record.test_error_se, IfEmpty::left_out);
   v("test_criterion_sse_se", record.test_criterion_sse_se, IfEmpty::left_out);
   v("test_mean_sse_se", record.test_mean_sse_se, IfEmpty::left_out);
+  v("average_test_nll", record.average_test_nll, IfEmpty::left_out);
+  v("average_test_error", record.average_test_error, IfEmpty::left_out);
+  v("average_test_criterion_sse", record.average_test_criterion_sse, IfEmpty::left_out);
+  v("average_test_mean_sse", record.average_test_mean_sse, IfEmpty::left_out);
+  v("best_test_nll", record.best_test_nll, IfEmpty::left_out);
+  v("best_test_error", record.best_test_error, IfEmpty::left_out);
   v("warnings", record.warnings, IfEmpty::left_out);
   v("seconds", record.seconds, IfEmpty::left_out);
   v("never_saved", record.never_saved, IfEmpty::left_out);

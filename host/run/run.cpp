@@ -9,8 +9,8 @@ const std::optional<Config>& Run::config() {
   return config_;
 }
 
-void Run::require_same(const Config& other) {
-  if (config()) directory_.require_same(*config(), other);
+void Run::require_continues(const Config& other) {
+  if (config()) directory_.require_continues(*config(), other);
 }
 
 void Run::open(const Warn& warn) {
@@ -23,7 +23,8 @@ void Run::open(const Warn& warn) {
 }
 
 bool Run::is_finished(const Config& config) const {
-  return newest_ && newest_->state.epoch >= config.train.epochs &&
+  return newest_ &&
+         (newest_->state.epoch >= config.train.epochs || newest_->state.ended_early != 0) &&
          differences(newest_->config, config).empty();
 }
 

@@ -20,8 +20,8 @@ class Run {
   const RunDirectory& directory() const { return directory_; }
   // Config of the run in the directory; read when first asked for. None: there is no run.
   const std::optional<Config>& config();
-  // Throws ConfigError, with the differences, if the directory's run has another config.
-  void require_same(const Config&);
+  // Throws ConfigError, with the differences, if the directory's run cannot continue with this one.
+  void require_continues(const Config&);
 
   // Locks the directory, then reads its newest checkpoint. Damaged ones are reported to `warn` and
   // skipped. Throws ConfigError if another process trains there. A read-only directory is opened

@@ -149,13 +149,24 @@ void RunDirectory::begin_search(bool is_known) {
   searches_ = true;
 }
 
-void RunDirectory::require_same(const Config& other) const { require_same(config(), other); }
-
-void RunDirectory::require_same(const Config& own, const Config& other) const {
-  const auto changed = differences(own, other);
+void RunDirectory::require_same(const Config& other) const {
+  const auto changed = differences(config(), other);
   if (changed.empty()) return;
   throw ConfigError(fmt::format("{} holds a run of another config ({}): choose another --out",
                                 path_.string(), fmt::join(changed, "; ")));
+}
+
+void RunDirectory::require_continues(const Config& own, const Config& other) const {
+  const auto changed = differences(with_schedule_of(own, other), other);
+  if (changed.empty()) return;
+  throw ConfigError(
+      fmt::format("{0} holds a run of another config ({1}), and --resume may change only {2}: "
+                  "choose another --out, with --init-from {0} to start from its weights",
+                  path_.string(), fmt::join(changed, "; "), kMayChange));
+}
+
+void RunDirectory::change_config(const Config& config) const {
+  write_file_atomically(path_ / "config.toml", to_toml(config));
 }
 
 void RunDirectory::clear(const Config& config) {

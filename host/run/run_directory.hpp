@@ -57,7 +57,10 @@ class RunDirectory {
   void require_config_of_checkpoints() const;
   // Throws ConfigError, with the differences, if the directory's config is not this one.
   void require_same(const Config&) const;
-  void require_same(const Config& own, const Config& other) const;  // own: config(), read before
+  // The same, but the schedule may be another; own: config(), read before.
+  void require_continues(const Config& own, const Config& other) const;
+  // Writes the config of a run that continues with another schedule; the directory is locked.
+  void change_config(const Config&) const;
 
   // Locks the directory and removes the files of a run of this config, and nothing else. Throws
   // ConfigError, before anything is touched, if the directory holds something else; a missing or

@@ -30,31 +30,59 @@ std::string test_figures(const Evaluation& test) {
   return text;
 }
 
-void add_test(EpochRecord& record, const Evaluation& test) {
-  record.test_nll = test.nll;
-  record.test_error = test.error;
-  record.test_criterion_sse = test.criterion_sse;
-  record.test_mean_sse = test.mean_sse;
+namespace {
+
+using Figure = std::optional<double> EpochRecord::*;
+
+struct TestKeys {
+  Figure nll, error, criterion_sse, mean_sse;
+};
+
+constexpr TestKeys keys_of(EvalWeights weights) {
+  switch (weights) {
+    case EvalWeights::trained:
+      return {&EpochRecord::test_nll, &EpochRecord::test_error, &EpochRecord::test_criterion_sse,
+              &EpochRecord::test_mean_sse};
+    case EvalWeights::average:
+      return {&EpochRecord::average_test_nll, &EpochRecord::average_test_error,
+              &EpochRecord::average_test_criterion_sse, &EpochRecord::average_test_mean_sse};
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_test(EpochRecord& record, const Evaluation& test, EvalWeights of) {
+  const TestKeys keys = keys_of(of);
+  record.*keys.nll = test.nll;
+  record.*keys.error = test.error;
+  record.*keys.criterion_sse = test.criterion_sse;
+  record.*keys.mean_sse = test.mean_sse;
   record.test_particles = test.particles;
   record.test_examples = test.examples;
+  if (of != EvalWeights::trained) return;
   record.test_nll_se = test.standard_error.nll;
   record.test_error_se = test.standard_error.error;
   record.test_criterion_sse_se = test.standard_error.criterion_sse;
   record.test_mean_sse_se = test.standard_error.mean_sse;
 }
 
-std::optional<Evaluation> test_in(const EpochRecord& record) {
-  if (!record.test_nll) return std::nullopt;
-  return Evaluation{.examples = record.test_examples.value_or(0),
-                    .particles = record.test_particles.value_or(0),
-                    .nll = *record.test_nll,
-                    .error = record.test_error,
-                    .criterion_sse = record.test_criterion_sse,
-                    .mean_sse = record.test_mean_sse,
-                    .standard_error = {.nll = record.test_nll_se,
-                                       .error = record.test_error_se,
-                                       .criterion_sse = record.test_criterion_sse_se,
-                                       .mean_sse = record.test_mean_sse_se}};
+std::optional<Evaluation> test_in(const EpochRecord& record, EvalWeights of) {
+  const TestKeys keys = keys_of(of);
+  if (!(record.*keys.nll)) return std::nullopt;
+  Evaluation test{.examples = record.test_examples.value_or(0),
+                  .particles = record.test_particles.value_or(0),
+                  .nll = *(record.*keys.nll),
+                  .error = record.*keys.error,
+                  .criterion_sse = record.*keys.criterion_sse,
+                  .mean_sse = record.*keys.mean_sse};
+  if (of == EvalWeights::trained) {
+    test.standard_error = {.nll = record.test_nll_se,
+                           .error = record.test_error_se,
+                           .criterion_sse = record.test_criterion_sse_se,
+                           .mean_sse = record.test_mean_sse_se};
+  }
+  return test;
 }
 
 }  // namespace sfnn

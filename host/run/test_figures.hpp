@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "host/run/config.hpp"
 #include "host/run/records.hpp"
 #include "host/train/evaluate.hpp"
 
@@ -13,7 +14,8 @@ namespace sfnn {
 // the examples.
 std::string test_figures(const Evaluation&);
 
-void add_test(EpochRecord&, const Evaluation&);
-std::optional<Evaluation> test_in(const EpochRecord&);  // what add_test wrote, if anything
+void add_test(EpochRecord&, const Evaluation&, EvalWeights of = EvalWeights::trained);
+// What add_test wrote for these weights, if anything.
+std::optional<Evaluation> test_in(const EpochRecord&, EvalWeights of);
 
 }  // namespace sfnn

@@ -34,7 +34,12 @@ TrainingRun::TrainingRun(Backend& backend, const Config& config, RunOptions opti
       progress_(progress),
       spec_(network_of(config, data)),
       looked_at_(first_of(data.valid.count > 0 ? data.valid : data.train, kExamplesLookedAt)),
-      trainer_(make_trainer(train_options_of(config, options_.machine, backend, run_.newest()))) {}
+      trainer_(make_trainer(train_options_of(config, options_.machine, backend, run_.newest()))) {
+  require(config.train.patience == 0 || data.valid.count > 0,
+          fmt::format("train.patience = {} needs validation examples: set some aside with --set "
+                      "data.valid=1000",
+                      config.train.patience));
+}
 
 // The plan comes first: it counts the memory that is free.
 Trainer TrainingRun::make_trainer(const TrainOptions& options) {
@@ -58,6 +63,8 @@ void TrainingRun::resume() {
   } else {
     directory().require_never_saved();
   }
+  // Before the next checkpoint: should the run be killed until then, it begins its tail again.
+  if (!differences(directory().config(), config_).empty()) directory().change_config(config_);
   take_back_epochs_after(directory().metrics(),
                          std::uint64_t(trainer_.step() / trainer_.steps_per_epoch()),
                          [&](const std::string& line) { progress_.warn(line); });
@@ -68,15 +75,22 @@ void TrainingRun::restore(Checkpoint saved) {
     throw DataError(fmt::format("{}: its checkpoint of step {} {}", directory().path().string(),
                                 saved.state.step, why));
   };
-  if (const auto changed = differences(saved.config, config_); !changed.empty()) {
+  const auto changed = differences(with_schedule_of(saved.config, config_), config_);
+  if (!changed.empty()) {
     throw ConfigError(
         fmt::format("{}: config.toml is not what its checkpoint of step {} was trained with ({}): "
                     "put it back as it was, or train with --init-from and another --out",
                     directory().path().string(), saved.state.step, fmt::join(changed, "; ")));
   }
   if (!(saved.network() == spec_)) refuse("is of another network");
-  if (saved.state.step > trainer_.total_steps())
-    refuse(fmt::format("lies beyond the {} steps of the run", trainer_.total_steps()));
+  if (saved.state.step > trainer_.total_steps()) {
+    throw ConfigError(fmt::format(
+        "train.epochs = {}: {} has trained {} epochs and {} steps already; to have fewer, train "
+        "anew with another --out",
+        config_.train.epochs, directory().path().string(),
+        saved.state.step / trainer_.steps_per_epoch(),
+        saved.state.step % trainer_.steps_per_epoch()));
+  }
   if (saved.device != backend_.name()) {
     progress_.say(
         fmt::format("the checkpoint was made on {}: {} rounds its sums in another order, "
@@ -89,10 +103,34 @@ void TrainingRun::restore(Checkpoint saved) {
         "the run continues, but not bit for bit",
         saved.version));
   }
+  if (saved.scales_gradient()) {
+    progress_.say(
+        fmt::format("the checkpoint is of version {}, in which train.hidden_rate multiplied the "
+                    "gradient: the run continues, but not bit for bit",
+                    saved.version));
+  }
   trainer_.restore(saved.state);
+  begin_tail(saved);
   best_ = {saved.state.best_valid_nll, saved.state.best_epoch};
   saved_step_ = session_first_step_ = saved.state.step;
   seconds_before_ = saved.state.seconds;
+}
+
+void TrainingRun::begin_tail(const Checkpoint& saved) {
+  const auto changed = differences(saved.config, config_);
+  if (changed.empty()) return;
+  trainer_.begin_tail();
+  const std::int64_t step = trainer_.step(), last = trainer_.total_steps();
+  std::string how = "the rate continues as train.schedule says";
+  if (step == last) {
+    how = "all its steps are done";
+  } else if (ends_in_zero(config_.train.schedule)) {
+    how = fmt::format(
+        "train.schedule = {} begins anew, with warm-up, a peak of {} and zero at step {}",
+        to_string(config_.train.schedule), config_.train.learning_rate, last);
+  }
+  progress_.say(
+      fmt::format("continued from step {} with {}: {}", step, fmt::join(changed, "; "), how));
 }
 
 double TrainingRun::seconds() const {
@@ -100,17 +138,47 @@ double TrainingRun::seconds() const {
   return seconds_before_ + std::chrono::duration<double>(session).count();
 }
 
-Evaluation TrainingRun::evaluate_on(const Examples& examples) {
-  return evaluate(test_model_of(config_, trainer_.model()), examples,
+Model TrainingRun::test_model(EvalWeights weights) const {
+  return test_model_of(config_,
+                       weights == EvalWeights::average ? *trainer_.average() : trainer_.model());
+}
+
+Evaluation TrainingRun::evaluate_on(const Model& model, const Examples& examples) {
+  return evaluate(model, examples,
                   {.particles = config_.eval.particles, .seed = config_.train.seed});
 }
 
 // The examples are staged once, by the first validation.
-Evaluation TrainingRun::validate() {
-  const Model model = test_model_of(config_, trainer_.model());
+Evaluation TrainingRun::validate(EvalWeights weights) {
+  const Model model = test_model(weights);
   if (!valid_data_) valid_data_.emplace(model, data_.valid, config_.eval.particles);
-  return evaluate(model, *valid_data_,
-                  {.particles = config_.eval.particles, .seed = config_.train.seed});
+  const Evaluation result = evaluate(
+      model, *valid_data_, {.particles = config_.eval.particles, .seed = config_.train.seed});
+  if (!std::isfinite(result.nll))
+    throw Error(fmt::format("step {}: the validation NLL is no longer finite", trainer_.step()));
+  return result;
+}
+
+void TrainingRun::validate(EpochRecord& record, Checkpoint& checkpoint) {
+  const Evaluation trained = validate(EvalWeights::trained);
+  record.valid_nll = trained.nll;
+  record.valid_error = trained.error;
+  valid_ = trained;
+  if (has_average()) {
+    const Evaluation average = validate(EvalWeights::average);
+    record.average_valid_nll = average.nll;
+    record.average_valid_error = average.error;
+    if (config_.eval.weights == EvalWeights::average) valid_ = average;
+  }
+  if (!best_.valid_nll || valid_->nll < *best_.valid_nll) save_as_best(checkpoint, valid_->nll);
+}
+
+// Counted from the best epoch, or from where the run was continued.
+bool TrainingRun::lost_patience() const {
+  const std::int64_t epoch = trainer_.step() / trainer_.steps_per_epoch();
+  const std::int64_t since =
+      std::max(best_.epoch, trainer_.tail_step() / trainer_.steps_per_epoch());
+  return config_.train.patience > 0 && epoch - since >= config_.train.patience;
 }
 
 Checkpoint TrainingRun::snapshot() {
@@ -124,7 +192,7 @@ TrainingRun::End TrainingRun::train() {
     try_to_write(
         [&] { append_record(directory().sessions(), session_record(backend_, trainer_.step())); });
   }
-  while (trainer_.step() < trainer_.total_steps()) {
+  while (trainer_.step() < trainer_.total_steps() && !ended_early_) {
     if (trainer_.step() == options_.profiled.first) backend_.profiler(true);
     trainer_.train_step();
     const bool looks = backend_.is_host_memory() || trainer_.step() % kLookEvery == 0;
@@ -136,7 +204,7 @@ TrainingRun::End TrainingRun::train() {
       if (checkpoint_is_due()) try_to_write([&] { save(); });
       if (looks && progress_.due()) show_progress(/*epoch_done=*/false);
     }
-    if (options_.stop() && trainer_.step() < trainer_.total_steps()) {
+    if (options_.stop() && trainer_.step() < trainer_.total_steps() && !ended_early_) {
       write([&] { save(); });
       return End::stopped;
     }
@@ -194,6 +262,7 @@ void TrainingRun::save(Checkpoint& checkpoint) {
   checkpoint.state.seconds = seconds();
   checkpoint.state.best_valid_nll = best_.valid_nll;
   checkpoint.state.best_epoch = best_.epoch;
+  checkpoint.state.ended_early = ended_early_ ? 1 : 0;
   run_.directory().save(checkpoint);
   saved_step_ = trainer_.step();
 }
@@ -245,27 +314,21 @@ void TrainingRun::end_epoch() {
   Checkpoint checkpoint = snapshot();
   const Trainer::EpochMeans means = trainer_.epoch_means();
   const std::int64_t epoch = trainer_.step() / trainer_.steps_per_epoch();
-  const bool last = trainer_.step() == trainer_.total_steps();
-  valid_.reset();
-  if (data_.valid.count > 0 && (last || epoch % config_.eval.every == 0)) {
-    valid_ = validate();
-    if (!std::isfinite(valid_->nll))
-      throw Error(fmt::format("step {}: the validation NLL is no longer finite", trainer_.step()));
-    if (!best_.valid_nll || valid_->nll < *best_.valid_nll) save_as_best(checkpoint, valid_->nll);
-  }
   EpochRecord record{.epoch = std::uint64_t(epoch),
                      .step = std::uint64_t(trainer_.step()),
                      .train_c_hat = means.C_hat,
                      .learning_rate = trainer_.learning_rate(trainer_.step() - 1),
-                     .effective_particles = means.effective_particles};
-  if (valid_) {
-    record.valid_nll = valid_->nll;
-    record.valid_error = valid_->error;
+                     .effective_particles = means.effective_particles,
+                     .gradient_norm = means.gradient_norm};
+  if (config_.train.clip_norm > 0) record.clipped = means.clipped;
+  const bool is_final = trainer_.step() == trainer_.total_steps();
+  valid_.reset();
+  if (data_.valid.count > 0 && (is_final || epoch % config_.eval.every == 0)) {
+    validate(record, checkpoint);
+    ended_early_ = !is_final && lost_patience();
   }
-  if (last) {
-    test_ = evaluate_on(data_.test);
-    add_test(record, *test_);
-  }
+  const bool last = is_final || ended_early_;
+  if (last) test(record);
   record.warnings = warnings(means);
   record.seconds = seconds();
   record.never_saved = tried_to_save_ && saved_step_ < 0;
@@ -274,6 +337,28 @@ void TrainingRun::end_epoch() {
   if (last) draw_samples();  // the last checkpoint says that all is done
   if (last || epoch % config_.save.every == 0) try_to_write([&] { save(checkpoint); });
   show_progress(/*epoch_done=*/true);
+  if (ended_early_) {
+    progress_.say(
+        fmt::format("validation has not improved for {} epochs: training ends; the best "
+                    "epoch was {}",
+                    config_.train.patience, best_.epoch));
+  }
+}
+
+void TrainingRun::test(EpochRecord& record) {
+  const EvalWeights judged = config_.eval.weights;
+  for (const EvalWeights weights : {EvalWeights::trained, EvalWeights::average}) {
+    if (weights == EvalWeights::average && !has_average()) continue;
+    const Evaluation result = evaluate_on(test_model(weights), data_.test);
+    add_test(record, result, weights);
+    if (weights == judged) test_ = result;
+  }
+  if (config_.train.patience == 0 || !best_.valid_nll) return;
+  const Checkpoint best = load_checkpoint(directory().best());
+  const Model model(backend_, spec_, best.weights(judged), data_.x_mean);
+  best_test_ = evaluate_on(test_model_of(config_, model), data_.test);
+  record.best_test_nll = best_test_->nll;
+  record.best_test_error = best_test_->error;
 }
 
 void TrainingRun::finish() {
@@ -283,15 +368,16 @@ void TrainingRun::finish() {
     append_records();
   });
   if (test_) return;
-  test_ = evaluate_on(data_.test);  // there were no epochs, or the run had already ended
+  EpochRecord unused;  // there were no epochs, or the run had already ended
+  test(unused);
   draw_samples();
 }
 
 void TrainingRun::draw_samples() {
   if (!can_show(data_)) return;
   try_to_write([&] {
-    write_png(directory().samples(), sample_picture(test_model_of(config_, trainer_.model()), data_,
-                                                    config_.train.seed, {}));
+    write_png(directory().samples(),
+              sample_picture(test_model(config_.eval.weights), data_, config_.train.seed, {}));
   });
 }
 

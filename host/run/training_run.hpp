@@ -58,7 +58,11 @@ class TrainingRun {
   // fails.
   End train();
 
+  // By the weights that eval.weights chooses: of the last epoch, and with train.patience of the
+  // best.
   const std::optional<Evaluation>& test() const { return test_; }
+  const std::optional<Evaluation>& best_test() const { return best_test_; }
+  std::int64_t best_epoch() const { return best_.epoch; }
   const NetworkSpec& network() const { return spec_; }
   Trainer& trainer() { return trainer_; }
   const RunDirectory& directory() const { return run_.directory(); }
@@ -66,6 +70,7 @@ class TrainingRun {
  private:
   Trainer make_trainer(const TrainOptions&);
   void restore(Checkpoint);
+  void begin_tail(const Checkpoint& saved);  // if its config is not this run's
   void end_epoch();
   void finish();
   void draw_samples();
@@ -74,9 +79,15 @@ class TrainingRun {
   // Warnings about the epoch that has ended; each is said when it first appears.
   std::vector<std::string> warnings(const Trainer::EpochMeans&);
   double seconds() const;
-  Evaluation evaluate_on(const Examples&);
-  Evaluation validate();
-  bool checkpoint_is_due() const;  // within an epoch
+  // The weights as trained and their average, if there is one; each as it is tested.
+  Model test_model(EvalWeights) const;
+  bool has_average() const { return trainer_.average() != nullptr; }
+  void test(EpochRecord&);
+  Evaluation evaluate_on(const Model&, const Examples&);
+  Evaluation validate(EvalWeights);
+  void validate(EpochRecord&, Checkpoint&);  // all weights; keeps the best
+  bool lost_patience() const;                // after a validation
+  bool checkpoint_is_due() const;            // within an epoch
   // The state after the last step, downloaded once. Throws Error if a number is not finite.
   Checkpoint snapshot();
   void save();  // as the newest checkpoint
@@ -106,12 +117,13 @@ class TrainingRun {
   };
   Best best_;
   std::optional<Evaluation> valid_;  // validation of the last epoch that ended, if it had one
-  std::optional<Evaluation> test_;
+  std::optional<Evaluation> test_, best_test_;
   std::chrono::steady_clock::time_point session_start_ = std::chrono::steady_clock::now();
   double seconds_before_ = 0;  // spent by earlier sessions
   std::int64_t session_first_step_ = 0;
   std::int64_t saved_step_ = -1;             // step of the newest checkpoint
   bool tried_to_save_ = false;               // in this session
+  bool ended_early_ = false;                 // by train.patience
   std::set<std::string> said_;               // warnings that were shown
   std::deque<EpochRecord> unsaved_records_;  // oldest first
 };

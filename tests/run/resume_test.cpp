@@ -154,13 +154,33 @@ TEST_F(Resume, ResumeStartsAfreshOnlyWhereItIsSaidWhat) {
   EXPECT_THAT(from_settings.out, HasSubstr("there is no run to resume: starting a new one"));
 }
 
+TEST_F(Resume, ARunCanBeTrainedLonger) {
+  ASSERT_EQ(run("train " + small_ + "--set train.epochs=2 --out here").code, 0);
+  const std::int64_t step = newest("here").state.step;
+  const Result longer = run("train --resume --set train.epochs=3 --out here");
+  EXPECT_EQ(longer.code, 0) << longer.out;
+  EXPECT_THAT(longer.out,
+              HasSubstr("train.epochs: 2 against 3: train.schedule = paper begins anew"));
+  EXPECT_EQ(newest("here").state.step, step / 2 * 3);
+  EXPECT_EQ(newest("here").state.tail_step, step);
+  EXPECT_EQ(RunDirectory(directory_ / "here").config().train.epochs, 3);
+  EXPECT_THAT(run("train --resume --out here").out, HasSubstr("is finished: 3 epochs"));
+  const Result fewer = run("train --resume --set train.epochs=1 --out here");
+  EXPECT_EQ(fewer.code, 2) << fewer.out;
+  EXPECT_THAT(fewer.out, HasSubstr("train.epochs = 1: here has trained 3 epochs"));
+  EXPECT_EQ(RunDirectory(directory_ / "here").config().train.epochs, 3);
+  const Result other = run("train --resume --set net.hidden=7s --out here");
+  EXPECT_EQ(other.code, 2) << other.out;
+  EXPECT_THAT(other.out, HasSubstr("--init-from here to start from its weights"));
+}
+
 // The checkpoint knows what it was trained with.
 TEST_F(Resume, AnEditedConfigIsNotResumed) {
   ASSERT_EQ(run("train " + small_ + "--set train.epochs=3 --out here").code, 0);
   const Config config = RunDirectory(directory_ / "here").config();
   const std::string metrics = read_file(directory_ / "here/metrics.jsonl", 1 << 20);
-  for (const char* setting : {"train.epochs=4", "train.epochs=2", "train.learning_rate=0.2",
-                              "net.hidden=30s,10s", "eval.particles=11"}) {
+  for (const char* setting :
+       {"train.momentum=0.5", "train.batch=7", "net.hidden=30s,10s", "eval.particles=11"}) {
     Config edited = config;
     apply_setting(edited, setting);
     write_file_atomically(directory_ / "here/config.toml", to_toml(edited));

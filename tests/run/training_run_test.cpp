@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "host/base/error.hpp"
 #include "host/devices/registry.hpp"
+#include "host/run/records.hpp"
 #include "tests/support/small_data.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -75,6 +77,162 @@ TEST_F(TrainingRunTest, BestAndNewestOfAnEpochAreTheSameWeights) {
   EXPECT_EQ(best.state.best_epoch, 1);
   EXPECT_EQ(RunDirectory(run.directory()).newest([](const std::string&) {})->state.best_valid_nll,
             best.state.best_valid_nll);
+}
+
+// --- training longer -----------------------------------------------------------------------------
+
+class TrainingLonger : public TrainingRunTest {
+ protected:
+  void train_in(const char* name, const RunOptions& options = {}) {
+    TrainingRun run = run_in(name, options);
+    if (run.directory().holds_run()) {
+      run.resume();
+    } else {
+      run.start();
+    }
+    run.train();
+  }
+  TrainState state(const char* name) const {
+    return RunDirectory(path_.path() / name).newest([](const std::string&) {})->state;
+  }
+};
+
+TEST_F(TrainingLonger, IsTheSameWhereverItWasStopped) {
+  for (const ScheduleKind schedule : {ScheduleKind::paper, ScheduleKind::constant}) {
+    const std::string name(to_string(schedule));
+    config_.train.schedule = schedule;
+    config_.train.optimizer = OptimizerKind::adam;
+    config_.train.ema = 0.9;
+    config_.train.epochs = 3;
+    train_in(name.c_str());
+    train_in((name + "-stopped").c_str());
+    EXPECT_EQ(state(name.c_str()).step, 9);
+    config_.train.epochs = 6;
+    train_in(name.c_str());
+    int steps = 0;
+    train_in((name + "-stopped").c_str(), {.stop = [&] { return ++steps == 4; }});
+    EXPECT_EQ(state((name + "-stopped").c_str()).step, 13);
+    train_in((name + "-stopped").c_str());
+    EXPECT_EQ(state(name.c_str()).step, 18);
+    EXPECT_EQ(state(name.c_str()).tail_step, 9);
+    EXPECT_EQ(state(name.c_str()).networks, state((name + "-stopped").c_str()).networks);
+    EXPECT_EQ(read_epochs(RunDirectory(path_.path() / name).metrics()).size(), 6u);
+  }
+}
+
+// Killed between the new config and the next checkpoint, it finds the old one and the same tail.
+TEST_F(TrainingLonger, BeginsItsTailAgainAfterAKill) {
+  train_in("whole");
+  train_in("killed");
+  config_.train.epochs = 5;
+  config_.train.learning_rate = 0.05;
+  {
+    TrainingRun killed = run_in("killed");
+    killed.resume();  // and no step
+  }
+  EXPECT_EQ(RunDirectory(path_.path() / "killed").config().train.epochs, 5);
+  train_in("killed");
+  train_in("whole");
+  EXPECT_EQ(state("whole").networks, state("killed").networks);
+}
+
+TEST_F(TrainingLonger, AStoppedRunGetsANewTailToo) {
+  int steps = 0;
+  train_in("stopped", {.stop = [&] { return ++steps == 5; }});
+  config_.train.epochs = 2;
+  config_.train.warmup_epochs = 0;
+  TrainingRun run = run_in("stopped");
+  run.resume();
+  EXPECT_EQ(run.trainer().learning_rate(5), config_.train.learning_rate);
+  EXPECT_EQ(run.train(), TrainingRun::End::finished);
+  EXPECT_EQ(state("stopped").step, 6);
+}
+
+TEST_F(TrainingLonger, FewerEpochsThanAreDoneAreRefused) {
+  train_in("run");
+  config_.train.epochs = 2;
+  TrainingRun run = run_in("run");
+  EXPECT_THROW(run.resume(), ConfigError);
+  EXPECT_EQ(RunDirectory(path_.path() / "run").config().train.epochs, 3);
+}
+
+// --- patience ------------------------------------------------------------------------------------
+
+// At a rate of zero no epoch is better than the first.
+TEST_F(TrainingLonger, PatienceEndsARunAndTestsItsBest) {
+  config_.train.learning_rate = 0;
+  config_.train.epochs = 9;
+  config_.train.patience = 2;
+  {
+    TrainingRun run = run_in("run");
+    run.start();
+    EXPECT_EQ(run.train(), TrainingRun::End::finished);
+    ASSERT_TRUE(run.best_test());
+    EXPECT_EQ(run.best_epoch(), 1);
+    EXPECT_EQ(run.best_test()->nll, run.test()->nll);
+  }
+  EXPECT_EQ(state("run").epoch, 3);
+  const auto epochs = read_epochs(RunDirectory(path_.path() / "run").metrics());
+  EXPECT_EQ(epochs.size(), 3u);
+  EXPECT_TRUE(epochs.back().test_nll && epochs.back().best_test_nll);
+  sfnn::Run ended(path_.path() / "run");
+  ended.look([](const std::string&) {});
+  EXPECT_TRUE(ended.is_finished(config_));
+  config_.train.epochs = 10;
+  EXPECT_FALSE(ended.is_finished(config_));
+  train_in("run");
+  EXPECT_EQ(state("run").epoch, 5) << "a continued run gets its patience anew";
+  config_.train.patience = 0;
+  train_in("run");
+  EXPECT_EQ(state("run").epoch, 10);
+}
+
+// With a validation every second epoch, those between are not counted against it.
+TEST_F(TrainingLonger, PatienceIsLostOnlyAtAValidation) {
+  config_.train.learning_rate = 0;
+  config_.train.epochs = 9;
+  config_.train.patience = 1;
+  config_.eval.every = 2;
+  train_in("run");
+  EXPECT_EQ(state("run").epoch, 4);
+}
+
+TEST_F(TrainingLonger, PatienceNeedsValidation) {
+  config_.train.patience = 1;
+  data_.valid = {};
+  EXPECT_THROW(run_in("run"), ConfigError);
+}
+
+// --- the average of the weights ------------------------------------------------------------------
+
+TEST_F(TrainingLonger, AveragedWeightsHaveTheirOwnFigures) {
+  config_.train.ema = 0.9;
+  config_.train.learning_rate = 0.5;
+  train_in("trained");
+  config_.eval.weights = EvalWeights::average;
+  TrainingRun averaged = run_in("averaged");
+  averaged.start();
+  averaged.train();
+  const auto trained = read_epochs(RunDirectory(path_.path() / "trained").metrics()).back(),
+             average = read_epochs(averaged.directory().metrics()).back();
+  EXPECT_EQ(trained.average_valid_nll, average.average_valid_nll);
+  EXPECT_EQ(trained.test_nll, average.test_nll);
+  EXPECT_NE(trained.test_nll, trained.average_test_nll);
+  EXPECT_EQ(averaged.test()->nll, average.average_test_nll);
+  // Which epoch is the best is up to the weights that are judged.
+  double best = 1e300;
+  for (const EpochRecord& epoch : read_epochs(averaged.directory().metrics()))
+    best = std::min(best, *epoch.average_valid_nll);
+  EXPECT_EQ(load_checkpoint(averaged.directory().best()).state.best_valid_nll, best);
+  const Checkpoint saved = *RunDirectory(averaged.directory()).newest([](const std::string&) {});
+  EXPECT_EQ(saved.weights(EvalWeights::average), averaged.trainer().average()->download_params());
+  EXPECT_NE(saved.weights(EvalWeights::average), saved.weights(EvalWeights::trained));
+}
+
+TEST_F(TrainingLonger, NoAverageNoSuchWeights) {
+  train_in("run");
+  const auto saved = RunDirectory(path_.path() / "run").newest([](const std::string&) {});
+  EXPECT_THROW(saved->weights(EvalWeights::average), ConfigError);
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ struct TrainRunOptions {
   std::optional<Data> data = {};
   std::filesystem::path data_root = {};          // as in Data::load
   std::optional<RateSearchOptions> search = {};  // train with the best rate, not the config's
+  std::optional<std::int64_t> epochs = {};       // resume_run: train on to this many
   bool continue_on_save_error = false;  // if a checkpoint cannot be written, continue without it
 };
 
@@ -45,8 +46,10 @@ RunResult train_run(const Device&, const std::filesystem::path& directory, const
 
 // Continues a run, or the search that it began with, with the config that the directory holds; what
 // is finished already returns at once. On the same kind of device the run ends as if it had never
-// stopped, bit for bit. options.search is not needed, for the directory has it. Data that the run's
-// config names must lie in the data directories: throws DataError if they do not.
+// stopped, bit for bit. With options.epochs a finished or stopped run continues to that many, with
+// a new tail of its schedule if that ends in zero. options.search is not needed, for the directory
+// has it. Data that the run's config names must lie in the data directories: throws DataError if
+// they do not.
 RunResult resume_run(const Device&, const std::filesystem::path& directory,
                      const TrainRunOptions& = {}, const Callbacks& = {});
 
@@ -58,10 +61,18 @@ struct EpochRecord {
   std::optional<double> valid_nll;
   std::optional<double> learning_rate, effective_particles;
   std::optional<double> valid_error;
+  std::optional<double> gradient_norm;  // mean over the steps, before clipping
+  std::optional<double> clipped;        // share of the steps; with train.clip_norm
+  // Of the moving average of the weights, with train.ema; all else is of the weights as trained.
+  std::optional<double> average_valid_nll, average_valid_error;
   // The last epoch only.
   std::optional<double> test_nll, test_error, test_criterion_sse, test_mean_sse;
   std::optional<std::int64_t> test_particles, test_examples;
   std::optional<double> test_nll_se, test_error_se, test_criterion_sse_se, test_mean_sse_se;
+  std::optional<double> average_test_nll, average_test_error, average_test_criterion_sse,
+      average_test_mean_sse;
+  // Of the best checkpoint, with train.patience, by the weights that eval.weights chooses.
+  std::optional<double> best_test_nll, best_test_error;
   std::vector<std::string> warnings;
   std::optional<double> seconds;  // training time so far
   bool never_saved = false;       // checkpoints were due before, and none could be written
