@@ -10,18 +10,6 @@
 namespace sfnn {
 namespace {
 
-TEST(Schedule, RisesThenFallsToZero) {
-  const Schedule schedule{.max_rate = 2, .warmup_steps = 4, .total_steps = 12};
-  EXPECT_DOUBLE_EQ(schedule.rate(0), 0.5);
-  EXPECT_DOUBLE_EQ(schedule.rate(3), 2);
-  EXPECT_DOUBLE_EQ(schedule.rate(4), 2);
-  EXPECT_DOUBLE_EQ(schedule.rate(8), 1);
-  EXPECT_DOUBLE_EQ(schedule.rate(11), 0.25);
-  const Schedule flat{.max_rate = 1, .warmup_steps = 0, .total_steps = 2};
-  EXPECT_DOUBLE_EQ(flat.rate(0), 1);
-  EXPECT_DOUBLE_EQ(flat.rate(1), 0.5);
-}
-
 TEST(TrainPlan, TakesNothing) {
   const NetworkSpec huge = network(7, {"400000s", "400000s"}, 5, Output::bernoulli);
   const auto backend = make_backend({.device = "cpu", .threads = 1});
