@@ -10,13 +10,14 @@
 
 namespace sfnn {
 
-// Eq. (15) (16): g_o = weight * d log P / d o on the rows of the set
+// Eq. (15) (16): g_o = weight * d log P / d o on the rows of the set, and the same by rho
 struct OutputGradArgs {
   static constexpr const char* kName = "output_grad";
   OutputOperands of;
   const float* weight = nullptr;  // [N*M]
   RowSet rows;
-  Matrix g_o;  // [rows.count, D_out]
+  Matrix g_o;           // [rows.count, D_out * logits per output]
+  Matrix g_scale = {};  // [rows.count, scale_param_count]; data null: the distribution has no rho
 };
 
 // g *= e, in place: G(h) of path units becomes g_a. a is without its bias.

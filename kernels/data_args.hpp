@@ -34,8 +34,9 @@ struct GatherArgs {
   Tile tile;
   bool binarize = false;  // out = (u <= value)
   Draw binarize_draw;
-  const float* mean = nullptr;  // [cols], taken off the value; null: none
-  float noise = 0;              // standard deviation of Gaussian noise added to the value
+  const float* mean = nullptr;           // [cols], taken off the value; null: none
+  const float* inverse_scale = nullptr;  // [cols], multiplies what is left; null: nothing does
+  float noise = 0;                       // standard deviation of Gaussian noise added to the value
   Draw noise_draw;
   Matrix out;  // [N, cols]
   // Position of the tile's first example in `data`, if data holds a window of examples in the order

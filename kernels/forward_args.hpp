@@ -35,9 +35,16 @@ struct ActivateArgs {
 struct OutputOperands {
   Output output = Output::bernoulli;
   Tile tile;
-  ConstMatrix o;             // [N*M, D_out] = z V, without c
-  const float* c = nullptr;  // [D_out]
+  ConstMatrix o;             // [N*M, D_out * logits per output] = z V, without c
+  const float* c = nullptr;  // [D_out * logits per output]
   ConstMatrix y;             // [N, D_out]; softmax: [N, 1], the class as a number
+  OutputScale scale = {};
+
+  SFNN_HD std::int64_t D_out() const { return has_class_target(output) ? o.cols : y.cols; }
+  // sigma of output i in a row of o
+  SFNN_HD Deviation<float> deviation(const float* o_row, std::int64_t i) const {
+    return deviation_at(output, scale, o_row, c, D_out(), i);
+  }
 };
 
 // log_w = log P(y | o)
@@ -47,7 +54,8 @@ struct OutputLogProbArgs {
   float* log_w = nullptr;  // [N*M]
 };
 
-// mean[n] += sum over the rows of o of E[y | o]: class probabilities, sigmoids, or o + c itself
+// mean[n] += sum over the rows of o of E[y | o]: class probabilities, sigmoids, rates, or o + c
+// itself
 struct AccumulateMeanOutputArgs {
   static constexpr const char* kName = "accumulate_mean_output";
   OutputOperands of;

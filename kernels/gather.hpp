@@ -1,5 +1,5 @@
-// An example's value as the network sees it: stored, scaled, then drawn as a bit, or centred with
-// noise added.
+// An example's value as the network sees it: stored, scaled, then drawn as a bit, or standardised
+// with noise added.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,7 @@ SFNN_HD float gather_at(const GatherArgs& p, std::int64_t n, std::int64_t row, s
                                     : reinterpret_cast<const float*>(p.data.data)[e]);
   if (p.binarize) value = uniform(binarize_key, std::uint32_t(row), 0, i) <= value ? 1.0f : 0.0f;
   if (p.mean) value -= p.mean[i];
+  if (p.inverse_scale) value *= p.inverse_scale[i];
   if (p.noise > 0) value += p.noise * normal_at(noise_key, std::uint32_t(row), i);
   return value;
 }

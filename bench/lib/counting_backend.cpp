@@ -29,7 +29,13 @@ double output_operations(Output output) {
     case Output::bernoulli:
       return kSoftplus + 4;
     case Output::gaussian:
-      return 5;
+      return 6;
+    case Output::gaussian_learnt:
+    case Output::gaussian_each:
+    case Output::gaussian_predicted:
+      return 3 * kSpecial + kSoftplus + 6;
+    case Output::poisson:
+      return 4 * kSpecial + 20;
   }
   return 0;
 }
@@ -180,7 +186,8 @@ struct Counter {
     const double size = double(p.g_o.size());
     kernel(
         "output_grad",
-        floats(2 * size + double(p.of.y.size() + p.of.o.cols + p.rows.count)) + index_bytes(p.rows),
+        floats(2 * size + double(p.g_scale.size() + p.of.y.size() + p.of.o.cols + p.rows.count)) +
+            index_bytes(p.rows),
         size * (output_operations(p.of.output) + 2));
   }
 

@@ -12,7 +12,7 @@ DenseFloor::DenseFloor(const Workload& w) {
   const std::int64_t M = w.evaluation ? 100 : w.options.particles;
   for (std::int64_t l = 0; l <= w.spec.depth(); ++l) {
     const std::int64_t in = w.spec.input_width(l);
-    const std::int64_t out = l < w.spec.depth() ? w.spec.hidden[l].width() : w.spec.D_out;
+    const std::int64_t out = l < w.spec.depth() ? w.spec.hidden[l].width() : w.spec.logits();
     add_layer(l == 0 ? N : N * M, in, out, l == 0, !w.evaluation);
   }
 }

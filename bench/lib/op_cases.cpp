@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -168,21 +169,30 @@ class Cases {
       y = {Kind::real, N, 1, generate(N, [width = D](auto& random) { return random() % width; })};
     }
     const auto args = [output, tile = tile_](const Operands& in) {
-      return OutputOperands{output, tile, in.matrix(0), in.floats(1), in.matrix(2)};
+      return OutputOperands{output,       tile,         in.matrix(0),
+                            in.floats(1), in.matrix(2), {.rho = in.floats(3)}};
     };
     const std::string suffix = fmt::format(", {}", to_string(output));
-    const Array o = real(rows_, D), c = real(1, D);
-    add("output_log_prob" + suffix, {o, c, y, zeros(Kind::real, rows_, 1)},
+    const std::int64_t L = D * row_of(output).logits_per_output;
+    const std::int64_t S = scale_param_count(output, D);
+    const Array o = real(rows_, L), c = real(1, L), rho = real(1, D);
+    add("output_log_prob" + suffix, {o, c, y, rho, zeros(Kind::real, rows_, 1)},
         [args](Backend& backend, const Operands& in) {
-          backend.output_log_prob({args(in), in.floats(3)});
+          backend.output_log_prob({args(in), in.floats(4)});
         });
-    add("output_grad" + suffix, {o, c, y, share(rows_, 1), zeros(Kind::real, rows_, D)},
-        [args, rows = rows_](Backend& backend, const Operands& in) {
-          backend.output_grad({args(in), in.floats(3), {nullptr, rows}, in.matrix(4)});
+    add("output_grad" + suffix,
+        {o, c, y, rho, share(rows_, 1), zeros(Kind::real, rows_, L),
+         zeros(Kind::real, rows_, std::max<std::int64_t>(S, 1))},
+        [args, S, rows = rows_](Backend& backend, const Operands& in) {
+          backend.output_grad({args(in),
+                               in.floats(4),
+                               {nullptr, rows},
+                               in.matrix(5),
+                               S > 0 ? in.matrix(6) : Matrix{}});
         });
-    add("accumulate_mean_output" + suffix, {o, c, y, zeros(Kind::real, N, D)},
+    add("accumulate_mean_output" + suffix, {o, c, y, rho, zeros(Kind::real, N, D)},
         [args](Backend& backend, const Operands& in) {
-          backend.accumulate_mean_output({args(in), in.matrix(3)});
+          backend.accumulate_mean_output({args(in), in.matrix(4)});
         });
   }
 

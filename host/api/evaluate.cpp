@@ -59,10 +59,10 @@ std::vector<float> sample(const Network& network, const Inputs& inputs,
   const Examples examples = examples_of(model.spec(), inputs);
   std::vector<std::int32_t> rows(examples.count);
   std::iota(rows.begin(), rows.end(), 0);
-  std::vector<float> means =
+  SampledOutputs sampled =
       sample_outputs(model, examples, rows, options.samples, options.seed, options.same_draws);
-  if (options.expected) return means;
-  return draw_outputs(model.spec().output, std::move(means), examples.count, options.samples,
+  if (options.expected) return std::move(sampled.means);
+  return draw_outputs(model.spec().output, std::move(sampled), examples.count, options.samples,
                       options.seed, options.same_draws);
 }
 

@@ -90,9 +90,10 @@ void Network::set_weights(std::span<const WeightTensor> tensors) {
 void require_fit(const Network& network, const Data& data) {
   const NetworkSpec& spec = network.impl().model.spec();
   const DataSet& set = data.impl()->set;
-  require(spec.D_in == set.D_in && spec.D_out == set.D_out && spec.output == set.output,
-          fmt::format("the network {} does not fit data of {} inputs and {} {} outputs",
-                      to_string(spec), set.D_in, set.D_out, to_string(set.output)));
+  require(
+      spec.D_in == set.D_in && spec.D_out == set.D_out && row_of(spec.output).family == set.output,
+      fmt::format("the network {} does not fit data of {} inputs and {} {} outputs",
+                  to_string(spec), set.D_in, set.D_out, to_string(set.output)));
 }
 
 }  // namespace sfnn

@@ -67,6 +67,7 @@ void print(const LoadedNetwork& loaded, const Evaluation& result) {
     fmt::print("SSE of the mean      {}\n",
                with_errors(*result.mean_sse, se.mean_sse, sd.mean_sse, 4));
   }
+  if (result.sigma) fmt::print("sigma                {:.6g}\n", *result.sigma);
   if (se.nll) fmt::print("\u00b1: standard error over the test examples\n");
 }
 

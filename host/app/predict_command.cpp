@@ -44,12 +44,16 @@ const char* means_word(Output output) {
     case Output::bernoulli:
       return "probabilities";
     case Output::gaussian:
+    case Output::gaussian_learnt:
+    case Output::gaussian_each:
+    case Output::gaussian_predicted:
+    case Output::poisson:
       return "means";
   }
   return "";
 }
 
-// y as NumPy should have it: classes as whole numbers, bits as bytes.
+// y as NumPy should have it: classes and counts as whole numbers, bits as bytes.
 NpyArray array_of_samples(const NetworkSpec& spec, std::int64_t count, std::int64_t M,
                           const std::vector<float>& y) {
   switch (spec.output) {
@@ -58,7 +62,12 @@ NpyArray array_of_samples(const NetworkSpec& spec, std::int64_t count, std::int6
     case Output::bernoulli:
       return array_of<std::uint8_t>({count, M, spec.D_out}, y);
     case Output::gaussian:
+    case Output::gaussian_learnt:
+    case Output::gaussian_each:
+    case Output::gaussian_predicted:
       return array_of<float>({count, M, spec.D_out}, y);
+    case Output::poisson:
+      return array_of<std::int64_t>({count, M, spec.D_out}, y);
   }
   return {};
 }
@@ -88,10 +97,11 @@ NpyArray predict(const PredictCommand& command, const Config& config, const Chec
   const std::int64_t M = command.samples;
   std::vector<std::int32_t> rows(inputs.count);
   std::iota(rows.begin(), rows.end(), 0);
-  std::vector<float> y = sample_outputs(model, inputs, rows, M, config.train.seed);
-  if (command.expected) return array_of<float>({inputs.count, M, spec.D_out}, y);
-  y = draw_outputs(spec.output, std::move(y), inputs.count, M, config.train.seed);
-  return array_of_samples(spec, inputs.count, M, y);
+  SampledOutputs sampled = sample_outputs(model, inputs, rows, M, config.train.seed);
+  if (command.expected) return array_of<float>({inputs.count, M, spec.D_out}, sampled.means);
+  return array_of_samples(
+      spec, inputs.count, M,
+      draw_outputs(spec.output, std::move(sampled), inputs.count, M, config.train.seed));
 }
 
 // One row per example, or with samples one row per sample, which begins with both numbers.

@@ -97,16 +97,18 @@ class Checker {
     }
   }
 
-  // o, c and y of an output op.
+  // What an output op reads.
   struct OutputPieces {
-    Piece o, c, y;
+    Piece o, c, y, rho;
   };
   OutputPieces output(const OutputOperands& p) const {
     tile(p.tile);
     same(p.o.rows, p.tile.rows(), "o.rows");
     same(p.y.rows, p.tile.N, "y.rows");
-    same(p.y.cols, target_width(p.output, p.o.cols), "y.cols");
-    return {matrix("o", p.o), array("c", p.c, p.o.cols), matrix("y", p.y)};
+    same(p.y.cols, target_width(p.output, p.D_out()), "y.cols");
+    same(p.o.cols, p.D_out() * row_of(p.output).logits_per_output, "o.cols");
+    return {matrix("o", p.o), array("c", p.c, p.o.cols), matrix("y", p.y),
+            array("rho", p.scale.rho, scale_param_count(p.output, p.D_out()))};
   }
 
  private:
@@ -165,6 +167,7 @@ void check(const Backend& backend, const GatherArgs& p) {
   c.apart({c.matrix("out", p.out)},
           {c.piece("data", p.data.data, least, width),
            c.array("mean", p.mean, p.mean ? p.data.cols : 0),
+           c.array("inverse_scale", p.inverse_scale, p.inverse_scale ? p.data.cols : 0),
            c.array("order", p.order, p.order ? p.tile.first + p.tile.N : 0)});
 }
 
@@ -230,16 +233,16 @@ void check(const Backend& backend, const ActivateArgs& p) {
 
 void check(const Backend& backend, const OutputLogProbArgs& p) {
   const Checker c = checker_of(backend, p);
-  const auto [o, bias, y] = c.output(p.of);
-  c.apart({c.array("log_w", p.log_w, p.of.tile.rows())}, {o, bias, y});
+  const auto [o, bias, y, rho] = c.output(p.of);
+  c.apart({c.array("log_w", p.log_w, p.of.tile.rows())}, {o, bias, y, rho});
 }
 
 void check(const Backend& backend, const AccumulateMeanOutputArgs& p) {
   const Checker c = checker_of(backend, p);
-  const auto [o, bias, y] = c.output(p.of);
+  const auto [o, bias, y, rho] = c.output(p.of);
   c.same(p.mean.rows, p.of.tile.N, "mean.rows");
-  c.same(p.mean.cols, p.of.o.cols, "mean.cols");
-  c.apart({c.matrix("mean", p.mean)}, {o, bias, y});
+  c.same(p.mean.cols, p.of.D_out(), "mean.cols");
+  c.apart({c.matrix("mean", p.mean)}, {o, bias, y, rho});
 }
 
 // --- weigh
@@ -272,11 +275,14 @@ void check(const Backend& backend, const AccumulateMetricsArgs& p) {
 
 void check(const Backend& backend, const OutputGradArgs& p) {
   const Checker c = checker_of(backend, p);
-  const auto [o, bias, y] = c.output(p.of);
+  const auto [o, bias, y, rho] = c.output(p.of);
   c.rows(p.rows, p.of.tile.rows(), p.g_o.rows, "g_o.rows");
   c.same(p.g_o.cols, p.of.o.cols, "g_o.cols");
-  c.apart({c.matrix("g_o", p.g_o)},
-          {o, bias, y, c.array("weight", p.weight, p.of.tile.rows()), c.index(p.rows)});
+  const std::int64_t params = scale_param_count(p.of.output, p.of.D_out());
+  c.same(p.g_scale.cols, params, "g_scale.cols");
+  if (params > 0) c.same(p.g_scale.rows, p.g_o.rows, "g_scale.rows");
+  c.apart({c.matrix("g_o", p.g_o), c.matrix("g_scale", p.g_scale)},
+          {o, bias, y, rho, c.array("weight", p.weight, p.of.tile.rows()), c.index(p.rows)});
 }
 
 void check(const Backend& backend, const PathGradArgs& p) {

@@ -44,7 +44,8 @@ Examples copy(const DataSet& data, const Arrays& arrays) {
 DataSet data_of_arrays(const ArrayShape& shape, const Arrays& train, const Arrays& test,
                        const Arrays& valid) {
   const auto output = parse_output(shape.output);
-  require(output.has_value(), fmt::format("output '{}' is not known", shape.output));
+  require(output && row_of(*output).family == *output,
+          fmt::format("output '{}' is not known", shape.output));
   require(
       shape.inputs >= 0 && shape.outputs >= 1,
       fmt::format("inputs of {} and targets of {} numbers cannot be", shape.inputs, shape.outputs));

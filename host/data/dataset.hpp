@@ -46,7 +46,7 @@ struct DataSet {
   std::string name;             // "mnist halves, binarised once"
   Examples train, valid, test;  // valid may be empty
   std::int64_t D_in = 0, D_out = 0;
-  Output output = Output::bernoulli;
+  Output output = Output::bernoulli;  // its family: see kTargetOutputs
   bool binarize_train = false;  // bits of the training examples are drawn each time they are seen
   std::vector<float> x_mean;    // mean of the training inputs, subtracted from x; empty: x as it is
   ImageShape x_image, y_image;

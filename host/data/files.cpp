@@ -94,6 +94,24 @@ ByteEncoding encoding_of(const Table& train, BytesAre said) {
   return has_bytes(train) ? encoding_of(said, largest_byte(train)) : ByteEncoding::numbers;
 }
 
+// What bytes are in targets, if the user says this of bytes: counts are always numbers, and grey is
+// the only fraction that a byte can be.
+BytesAre target_bytes(Output output, BytesAre said) {
+  switch (output) {
+    case Output::bernoulli:
+      return BytesAre::automatic;
+    case Output::poisson:
+      return BytesAre::number;
+    case Output::softmax:
+    case Output::gaussian:
+    case Output::gaussian_learnt:
+    case Output::gaussian_each:
+    case Output::gaussian_predicted:
+      return said;
+  }
+  return said;
+}
+
 // Grey values that never come near white are more likely numbers.
 void warn_of_dark_bytes(const Table& train, BytesAre said, std::vector<std::string>& warnings) {
   constexpr std::uint8_t kDark = 100;
@@ -229,7 +247,7 @@ DataSet load_files(const DataOptions& options) {
   } else {
     data.D_out = train_y.cols();
     data.y_image = picture(train_y);
-    const BytesAre said = are_fractions(output) ? BytesAre::automatic : options.bytes;
+    const BytesAre said = target_bytes(output, options.bytes);
     data.y_bytes = encoding_of(train_y, said);
     y_scale = scale_of(data.y_bytes, 255);
     if (!are_fractions(output)) warn_of_dark_bytes(train_y, said, data.warnings);

@@ -75,10 +75,12 @@ bool NetworkSpec::trains_s() const {
 void NetworkSpec::validate() const {
   if (D_in < 0 || D_in > kMaxWidth)
     throw ConfigError(fmt::format("input width {} is out of range", D_in));
-  if (D_out < 1 || D_out > kMaxWidth)
+  if (D_out < 1 || logits() > kMaxWidth)
     throw ConfigError(fmt::format("output width {} is out of range", D_out));
   if (row_of(output).class_target && D_out < 2)
     throw ConfigError(fmt::format("a {} output needs at least two classes", to_string(output)));
+  if (!(sigma >= kLeastSigma && sigma <= kLargestSigma))
+    throw ConfigError(fmt::format("sigma = {} is out of range", sigma));
   if (depth() > kSiteMaxHidden)
     throw ConfigError(
         fmt::format("{} hidden layers: at most {} are supported", depth(), int(kSiteMaxHidden)));
@@ -95,7 +97,8 @@ void NetworkSpec::validate() const {
 std::string to_string(const NetworkSpec& spec) {
   std::string text = fmt::format("{}", spec.D_in);
   for (const LayerSpec& layer : spec.hidden) text += '-' + to_string(layer);
-  return text + fmt::format("-{} {}", spec.D_out, to_string(spec.output));
+  text += fmt::format("-{} {}", spec.D_out, to_string(spec.output));
+  return spec.sigma == 1 ? text : text + fmt::format(" (sigma {})", spec.sigma);
 }
 
 NetworkSpec as_stochastic(const NetworkSpec& spec) {
@@ -140,8 +143,9 @@ ParamLayout::ParamLayout(const NetworkSpec& spec) {
     hidden.push_back(std::move(slots));
   }
   const std::int64_t top = spec.input_width(spec.depth());
-  V = place("V", top, spec.D_out, top, ParamGroup::output);
-  c = place("c", 1, spec.D_out, 0, ParamGroup::output_bias);
+  V = place("V", top, spec.logits(), top, ParamGroup::output);
+  c = place("c", 1, spec.logits(), 0, ParamGroup::output_bias);
+  rho = place("rho", 1, scale_param_count(spec.output, spec.D_out), 0, ParamGroup::scale);
 }
 
 std::vector<ParamSlot> ParamLayout::slots() const {
@@ -155,6 +159,7 @@ std::vector<ParamSlot> ParamLayout::slots() const {
   }
   add(V);
   add(c);
+  add(rho);
   return all;
 }
 
@@ -164,21 +169,27 @@ std::int64_t ParamLayout::parameter_count() const {
   return count;
 }
 
-std::vector<float> initial_params(const NetworkSpec& spec, std::uint64_t seed, double scale) {
+std::vector<float> initial_params(const NetworkSpec& spec, std::uint64_t seed, double scale,
+                                  double sigma) {
   const ParamLayout layout(spec);
   std::vector<float> params(layout.size);
+  const auto rho = float(std::log((sigma - kSigmaFloor) / (1 - kSigmaFloor)));
+  std::fill_n(params.begin() + layout.rho.offset, layout.rho.size(), rho);
+  // Biases of a second head, which is one of sigmas.
+  std::fill(params.begin() + layout.c.offset + spec.D_out,
+            params.begin() + layout.c.offset + layout.c.size(), rho);
   const DrawKey key{seed, /*step=*/0, kSiteInitWeights};
   std::uint32_t tensor = 0;
   for (const ParamSlot& slot : layout.slots()) {
     ++tensor;
     if (slot.fan_in == 0) continue;
-    const double sigma = scale * slot.initial_gain / std::sqrt(double(slot.fan_in));
+    const double deviation = scale * slot.initial_gain / std::sqrt(double(slot.fan_in));
     // One normal per pair of words; the row takes the particle's place in the index.
     for (std::int64_t j = 0; j < slot.rows; ++j) {
       for (std::int64_t i = 0; i < slot.cols; ++i) {
         const double u = uniform(key, tensor, std::uint32_t(j), 2 * i);
         const double v = uniform(key, tensor, std::uint32_t(j), 2 * i + 1);
-        params[slot.offset + j * slot.cols + i] = float(sigma * box_muller(u, v));
+        params[slot.offset + j * slot.cols + i] = float(deviation * box_muller(u, v));
       }
     }
   }

@@ -4,8 +4,9 @@
 // Layer l reads z, the output of the layer below (x for the first), and has
 //   n_s stochastic units:    s ~ Bernoulli(sigma(z W_s + b_s)), or p = 1/2 if `fixed`
 //   n_d deterministic units: d = f(z W_d + s U + b_d), f = sigma, tanh or max(0, .)
-// Its own output is d, or s if it has no deterministic units. The output is o = z V + c. Matrices
-// are [inputs, units], so a row of activations times a matrix gives the next row.
+// Its own output is d, or s if it has no deterministic units. The output is o = z V + c, of which
+// the output distribution takes one or more logits per output; parameters of its own are in rho.
+// Matrices are [inputs, units], so a row of activations times a matrix gives the next row.
 #pragma once
 
 #include <cstdint>
@@ -35,16 +36,26 @@ struct LayerSpec {
 LayerSpec parse_layer(std::string_view text);  // throws ConfigError
 std::string to_string(const LayerSpec&);
 
+// Where sigma of Gaussian targets comes from: the config's net.sigma.
+struct Sigma {
+  Output output = Output::gaussian;  // the Gaussian of the table that has it
+  double value = 1;                  // if it is given, in the targets' own units
+  friend bool operator==(const Sigma&, const Sigma&) = default;
+};
+constexpr double kLeastSigma = 1e-12, kLargestSigma = 1e12;  // squares of them are floats
+
 struct NetworkSpec {
   std::int64_t D_in = 0;  // zero is allowed: a generative model
   std::vector<LayerSpec> hidden;
   std::int64_t D_out = 0;
   Output output = Output::bernoulli;
+  double sigma = 1;  // Output::gaussian: as given, in the targets' own units
 
   std::int64_t depth() const { return std::int64_t(hidden.size()); }
   // Inputs of layer l; l = depth(): of the output.
   std::int64_t input_width(std::int64_t l) const { return l == 0 ? D_in : hidden[l - 1].width(); }
   std::int64_t target_width() const { return sfnn::target_width(output, D_out); }
+  std::int64_t logits() const { return D_out * row_of(output).logits_per_output; }
   bool samples() const;   // does it have stochastic units?
   bool trains_s() const;  // any of them with weights?
   void validate() const;  // throws ConfigError
@@ -69,9 +80,9 @@ enum class ParamGroup {
 };
 
 struct ParamSlot {
-  std::string name;  // "layer1.W_s", ..., "V", "c"
+  std::string name;  // "layer1.W_s", ..., "V", "c", "rho"
   std::int64_t offset = 0, rows = 0, cols = 0;
-  std::int64_t fan_in = 0;  // inputs per unit of a weight matrix; 0 for biases and c
+  std::int64_t fan_in = 0;  // inputs per unit of a weight matrix; 0 for biases, c and rho
   ParamGroup group = ParamGroup::weight;
   double initial_gain = 1;  // its first weights' standard deviation, times sqrt(fan_in)
 
@@ -94,6 +105,7 @@ struct ParamLayout {
 
   std::vector<LayerSlots> hidden;
   ParamSlot V, c;
+  ParamSlot rho;          // of learnt sigmas; size zero: there are none
   std::int64_t size = 0;  // floats in the flat array, gaps included
 
   std::vector<ParamSlot> slots() const;  // those that exist, in order
@@ -101,7 +113,8 @@ struct ParamLayout {
 };
 
 // W ~ N(0, (scale * gain)^2 / fan-in) with the gain of the unit (kActivations), 1 for stochastic
-// units and outputs; biases 0.
-std::vector<float> initial_params(const NetworkSpec&, std::uint64_t seed, double scale = 1.0);
+// units and outputs; biases 0; rho such that a learnt or predicted sigma begins there.
+std::vector<float> initial_params(const NetworkSpec&, std::uint64_t seed, double scale = 1.0,
+                                  double sigma = 1.0);
 
 }  // namespace sfnn

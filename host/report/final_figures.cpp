@@ -73,6 +73,7 @@ std::vector<Column> columns_of(const Runs& runs) {
        error(&EvaluationErrors::criterion_sse)},
       {"SSE of the mean", test([](E e) { return e.mean_sse; }), 2, true,
        error(&EvaluationErrors::mean_sse)},
+      {"sigma", test([](E e) { return e.sigma; }), 4},
       {"test examples", test([count](E e) { return count(e.examples); }), 0},
       {"test M", test([](E e) { return std::optional(double(e.particles)); }), 0},
       {"effective particles, test",

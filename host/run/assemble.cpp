@@ -45,8 +45,16 @@ DataSet data_of(const Config& config, const MachineOptions& machine) {
 }
 
 NetworkSpec network_of(const Config& config, const DataSet& data) {
-  const NetworkSpec spec{
+  NetworkSpec spec{
       .D_in = data.D_in, .hidden = config.net.hidden, .D_out = data.D_out, .output = data.output};
+  const Sigma& sigma = config.net.sigma;
+  if (data.output == row_of(sigma.output).family) {
+    spec.output = sigma.output;
+    spec.sigma = sigma.value;
+  } else if (sigma != Sigma()) {
+    throw ConfigError(fmt::format("net.sigma is for gaussian targets, and those of {} are {}",
+                                  data.name, to_string(data.output)));
+  }
   spec.validate();
   return spec;
 }
@@ -62,14 +70,16 @@ Model test_model_of(const Config& config, const Model& model) {
 std::vector<float> starting_weights(const Config& config, const NetworkSpec& spec,
                                     const std::function<void(const std::string&)>& warn) {
   if (config.net.init_from.empty())
-    return initial_params(spec, config.train.seed, config.train.init_scale);
+    return initial_params(spec, config.train.seed, config.train.init_scale,
+                          config.train.sigma_start);
   if (!std::filesystem::exists(config.net.init_from)) {
     throw ConfigError(fmt::format("net.init_from = {}: there is no such run or checkpoint",
                                   config.net.init_from));
   }
   const Checkpoint saved = open_checkpoint(config.net.init_from, /*best=*/false, warn);
-  const bool fits = saved.network() == spec ||
-                    (is_deterministic(saved.network()) && as_stochastic(saved.network()) == spec);
+  NetworkSpec other = saved.network();
+  other.sigma = spec.sigma;  // a given one is not in the weights
+  const bool fits = other == spec || (is_deterministic(other) && as_stochastic(other) == spec);
   if (!fits) {
     throw ConfigError(fmt::format("net.init_from = {}: its network is {}, but this one is {}",
                                   config.net.init_from, to_string(saved.network()),

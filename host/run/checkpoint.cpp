@@ -113,7 +113,8 @@ ordered_json to_json(const NetworkSpec& network) {
   return {{"D_in", network.D_in},
           {"hidden", hidden},
           {"D_out", network.D_out},
-          {"output", to_string(network.output)}};
+          {"output", to_string(network.output)},
+          {"sigma", network.sigma}};
 }
 
 ordered_json about(const Checkpoint& checkpoint) {
@@ -167,6 +168,7 @@ NetworkSpec read_network(const ordered_json& json) {
   const auto layers = json.at("hidden").get<std::vector<std::string>>();
   for (const std::string& layer : layers) network.hidden.push_back(parse_layer(layer));
   network.output = output_of(json.at("output").get<std::string>());
+  if (json.contains("sigma")) FromJson{json}("sigma", network.sigma);
   network.validate();
   return network;
 }

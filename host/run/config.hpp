@@ -31,6 +31,7 @@ struct Allowed {
 
 struct NetConfig {
   std::vector<LayerSpec> hidden = std::vector(2, LayerSpec{.n_s = 200});
+  Sigma sigma;
   std::string init_from;  // empty: weights are drawn
 };
 
@@ -101,9 +102,15 @@ struct Config {
 
     v("net.hidden", self.net.hidden,
       "hidden layers: 200s stochastic, 200d deterministic, 40s+160d hybrid, 40n+160d noise; tanh "
-      "or "
-      "relu in the place of d",
+      "or relu in the place of d",
       any);
+    v("net.sigma", self.net.sigma,
+      "standard deviation of gaussian targets, in their own units: a number, learnt (one for all "
+      "outputs), learnt-each (one per output) or predicted (by a second head)",
+      any);
+    v("net.sigma_start", self.train.sigma_start,
+      "first value of a learnt or predicted sigma; standardised targets have a deviation of 1",
+      Allowed{.low = 0.002, .high = 1e6});
     v("net.init_scale", self.train.init_scale,
       "scale of the initial weights: N(0, scale^2 / fan-in), twice that variance for relu",
       not_negative);
@@ -132,6 +139,10 @@ struct Config {
     v("train.step_factor", self.train.step_factor, "steps: factor on the rate", not_negative);
     v("train.hidden_rate", self.train.hidden_rate,
       "multiplier on the hidden layers' learning rate; 1/M with G1 averages over particles",
+      not_negative);
+    v("train.sigma_rate", self.train.sigma_rate,
+      "multiplier on the learning rate of learnt sigmas; auto: 0.1, for sgd and "
+      "nesterov divided by the number of outputs that share one",
       not_negative);
     v("train.optimizer", self.train.optimizer, "optimiser", any);
     v("train.momentum", self.train.momentum,

@@ -35,6 +35,7 @@ Json json_of(const Evaluation& test) {
   put(json, "mean_sse", test.mean_sse);
   put(json, "mean_sse_se", test.standard_error.mean_sse);
   put(json, "mean_sse_draw_sd", test.draw_sd.mean_sse);
+  put(json, "sigma", test.sigma);
   json["effective_particles"] = test.effective_particles;
   return json;
 }

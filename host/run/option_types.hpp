@@ -30,6 +30,7 @@
 
 #include "host/base/names.hpp"
 #include "host/base/utf8.hpp"
+#include "host/data/targets.hpp"
 #include "host/run/config.hpp"
 
 namespace sfnn {
@@ -199,9 +200,41 @@ struct OptionType<Estimator> : NamedOption<Estimator, kEstimators, &EstimatorRow
 template <>
 struct OptionType<OptimizerKind> : NamedOption<OptimizerKind, kOptimizers, &OptimizerRow::id> {};
 template <>
-struct OptionType<Output> : NamedOption<Output, kOutputs, &OutputRow::id> {};
+struct OptionType<Output> : NamedOption<Output, kTargetOutputs, &OutputRow::id> {};
 template <HasNames E>
 struct OptionType<E> : NamedOption<E, names_of(E()), &Named<E>::value> {};
+
+// A number, or the word of a Gaussian in the table of outputs.
+template <>
+struct OptionType<Sigma> {
+  static std::string text(const Sigma& sigma) {
+    const std::string_view word = row_of(sigma.output).sigma;
+    return word.empty() ? OptionType<double>::text(sigma.value) : std::string(word);
+  }
+  static std::optional<Sigma> parse(std::string_view text, const Allowed&) {
+    for (const OutputRow& row : kOutputs)
+      if (!row.sigma.empty() && row.sigma == text) return Sigma{.output = row.id};
+    const auto value = OptionType<double>::parse(text, {.low = kLeastSigma, .high = kLargestSigma});
+    return value ? std::optional(Sigma{.value = *value}) : std::nullopt;
+  }
+  static std::string expected(const Allowed&) {
+    return fmt::format("a number above 0 or one of {}", fmt::join(words(), " | "));
+  }
+  static std::vector<std::string> choices() { return {}; }
+  static bool reads(const toml::node& node) { return node.is_number() || node.is_string(); }
+  static std::string toml(const Sigma& sigma) {
+    return row_of(sigma.output).sigma.empty() ? OptionType<double>::toml(sigma.value)
+                                              : toml_quoted(text(sigma));
+  }
+
+ private:
+  static std::vector<std::string> words() {
+    std::vector<std::string> words;
+    for (const OutputRow& row : kOutputs)
+      if (!row.sigma.empty()) words.emplace_back(row.sigma);
+    return words;
+  }
+};
 
 // Layers: a list of strings in TOML, separated by commas on the command line.
 template <>

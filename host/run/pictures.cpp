@@ -48,6 +48,10 @@ bool has_bits(Output output) {
       return true;
     case Output::softmax:
     case Output::gaussian:
+    case Output::gaussian_learnt:
+    case Output::gaussian_each:
+    case Output::gaussian_predicted:
+    case Output::poisson:
       return false;
   }
   return false;
@@ -78,7 +82,8 @@ GreyImage sample_picture(const Model& model, const DataSet& data, std::uint64_t 
                   magnification_of(height));
   std::vector<std::int32_t> rows(std::min(options.rows, data.test.count - options.first));
   std::iota(rows.begin(), rows.end(), std::int32_t(options.first));
-  std::vector<float> outputs = sample_outputs(model, data.test, rows, options.samples, seed);
+  const std::vector<float> outputs =
+      sample_outputs(model, data.test, rows, options.samples, seed).means;
   const DrawKey key{seed, kEvaluationStep, kSiteOutputSample};
   const bool draws_pixels = options.draw_pixels && has_bits(spec.output);
   for (std::size_t r = 0; r < rows.size(); ++r) {

@@ -36,6 +36,7 @@ void visit_record(Self& record, V&& v) {
   v("test_error", record.test_error, IfEmpty::left_out);
   v("test_criterion_sse", record.test_criterion_sse, IfEmpty::left_out);
   v("test_mean_sse", record.test_mean_sse, IfEmpty::left_out);
+  v("test_sigma", record.test_sigma, IfEmpty::left_out);
   v("test_particles", record.test_particles, IfEmpty::left_out);
   v("test_examples", record.test_examples, IfEmpty::left_out);
   v("test_nll_se", record.test_nll_se, IfEmpty::left_out);

@@ -27,6 +27,7 @@ std::string test_figures(const Evaluation& test) {
   if (test.mean_sse)
     text +=
         fmt::format(", SSE of the mean {:.3f}{}", *test.mean_sse, plus_minus(errors.mean_sse, 3));
+  if (test.sigma) text += fmt::format(", sigma {:.4g}", *test.sigma);
   return text;
 }
 
@@ -61,6 +62,7 @@ void add_test(EpochRecord& record, const Evaluation& test, EvalWeights of) {
   record.test_particles = test.particles;
   record.test_examples = test.examples;
   if (of != EvalWeights::trained) return;
+  record.test_sigma = test.sigma;
   record.test_nll_se = test.standard_error.nll;
   record.test_error_se = test.standard_error.error;
   record.test_criterion_sse_se = test.standard_error.criterion_sse;
@@ -77,6 +79,7 @@ std::optional<Evaluation> test_in(const EpochRecord& record, EvalWeights of) {
                   .criterion_sse = record.*keys.criterion_sse,
                   .mean_sse = record.*keys.mean_sse};
   if (of == EvalWeights::trained) {
+    test.sigma = record.test_sigma;
     test.standard_error = {.nll = record.test_nll_se,
                            .error = record.test_error_se,
                            .criterion_sse = record.test_criterion_sse_se,

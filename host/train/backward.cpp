@@ -36,8 +36,14 @@ void Pass::backward(const float* params, const float* beta, const float* C_hat, 
 void Pass::backward_output(const float* params, float* part) {
   const Range range(backend_, "output");
   const Matrix g_o = g_o_.top(output_rows_.count);
-  backend_.output_grad(
-      {.of = output(params), .weight = output_weight_, .rows = output_rows_, .g_o = g_o});
+  const Matrix g_scale = g_scale_.top(output_rows_.count);
+  backend_.output_grad({.of = output(params),
+                        .weight = output_weight_,
+                        .rows = output_rows_,
+                        .g_o = g_o,
+                        .g_scale = g_scale});
+  if (layout_.rho.size() > 0)
+    backend_.accumulate_column_sums({.g = g_scale, .gb = layout_.rho.in(part).data});
   const Flow top{g_o, output_rows_, tile_.M > 1, layout_.V.in(params)};
   accumulate_weights(spec_.depth(), top, layout_.V.in(part), layout_.c.in(part).data);
   flows_.assign(1, top);

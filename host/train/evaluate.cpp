@@ -70,6 +70,54 @@ class RunningCriterion {
   std::vector<WeightSums<double>> examples_;
 };
 
+// Are targets numbers that a mean prediction misses by so much?
+bool has_mean_sse(Output output) {
+  switch (output) {
+    case Output::gaussian:
+    case Output::gaussian_learnt:
+    case Output::gaussian_each:
+    case Output::gaussian_predicted:
+    case Output::poisson:
+      return true;
+    case Output::softmax:
+    case Output::bernoulli:
+      return false;
+  }
+  return false;
+}
+
+// Figures of the mean prediction: the share of wrong classes, the SSE of the mean.
+bool has_prediction_figures(Output output) {
+  return row_of(output).class_target || has_mean_sse(output);
+}
+
+// The parameter sigma or, if there are several, the root of their mean square.
+double learnt_sigma(const Model& model) {
+  const ParamSlot& slot = model.layout().rho;
+  std::vector<float> rho(slot.size());
+  download(model.backend(), slot.in(model.params()).data, rho);
+  double squares = 0;
+  for (const float value : rho) squares += std::exp(2 * deviation_from(double(value)).log_sigma);
+  return std::sqrt(squares / double(rho.size()));
+}
+
+// sigma of all outputs, if they have one in common.
+std::optional<double> common_sigma(const Model& model) {
+  switch (model.spec().output) {
+    case Output::gaussian:
+      return model.spec().sigma;
+    case Output::gaussian_learnt:
+      return learnt_sigma(model);
+    case Output::softmax:
+    case Output::bernoulli:
+    case Output::gaussian_each:
+    case Output::gaussian_predicted:
+    case Output::poisson:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
 // What the tiles of an evaluation share, and what is done with each.
 struct Evaluator {
   const Model& model;
@@ -129,6 +177,10 @@ void Evaluator::add_prediction(const Tile& tile, const std::vector<float>& mean_
         sums.errors += loss;
         break;
       case Output::gaussian:
+      case Output::gaussian_learnt:
+      case Output::gaussian_each:
+      case Output::gaussian_predicted:
+      case Output::poisson:
         for (std::int64_t i = 0; i < D_out; ++i) {
           const double square = std::pow(double(mean[i]) / double(M) - y.at(tile.first + n, i), 2);
           sums.mean_sse += square;
@@ -154,26 +206,25 @@ void Evaluator::summarize(const std::vector<Sums>& parts, Evaluation& result) co
   for (double& value : result.curve) value /= count;
   result.nll = -result.curve.back();
   result.effective_particles = ess / count;
-  switch (spec().output) {
-    case Output::softmax:
-      if (predict) result.error = errors / count;
-      break;
-    case Output::gaussian:
-      result.criterion_sse = 2 * result.nll - double(spec().D_out) * kLogTwoPi;
-      if (predict) result.mean_sse = mean_sse / count;
-      break;
-    case Output::bernoulli:
-      break;
+  if (model.layout().rho.size() > 0) result.sigma = learnt_sigma(model);
+  if (const auto sigma = common_sigma(model)) {
+    const double D = double(spec().D_out), variance = *sigma * *sigma;
+    result.criterion_sse = variance * (2 * result.nll - D * kLogTwoPi - D * std::log(variance));
   }
+  if (!predict) return;
+  if (row_of(spec().output).class_target) result.error = errors / count;
+  if (has_mean_sse(spec().output)) result.mean_sse = mean_sse / count;
 }
 
 // --- several draws -----------------------------------------------------------------------------
 
-void set_standard_errors(Evaluation& result, const std::vector<double>& losses) {
+void set_standard_errors(const Model& model, const std::vector<double>& losses,
+                         Evaluation& result) {
   EvaluationErrors& errors = result.standard_error;
   errors.nll = standard_error_of(result.log_p);
   if (result.error) errors.error = standard_error_of(losses);
-  if (result.criterion_sse && errors.nll) errors.criterion_sse = 2 * *errors.nll;
+  const std::optional<double> sigma = common_sigma(model);
+  if (sigma && errors.nll) errors.criterion_sse = 2 * *sigma * *sigma * *errors.nll;
   if (result.mean_sse) errors.mean_sse = standard_error_of(losses);
 }
 
@@ -187,11 +238,12 @@ std::vector<double> mean_vector(const std::vector<OneDraw>& draws, auto&& values
   return mean;
 }
 
-Evaluation mean_of_draws(const std::vector<OneDraw>& draws) {
+Evaluation mean_of_draws(const Model& model, const std::vector<OneDraw>& draws) {
   const Evaluation& first = draws.front().figures;
   Evaluation result{.examples = first.examples,
                     .particles = first.particles,
                     .draws = std::int64_t(draws.size())};
+  result.sigma = first.sigma;
   std::optional<double> no_spread;
   const auto set = [&](auto Evaluation::*figure, std::optional<double>& sd) {
     std::vector<double> values;
@@ -210,8 +262,9 @@ Evaluation mean_of_draws(const std::vector<OneDraw>& draws) {
       draws, [](const OneDraw& d) -> auto& { return d.figures.curve; });
   result.log_p = mean_vector(
       draws, [](const OneDraw& d) -> auto& { return d.figures.log_p; });
-  set_standard_errors(result, mean_vector(
-                                  draws, [](const OneDraw& d) -> auto& { return d.losses; }));
+  const auto losses = mean_vector(
+      draws, [](const OneDraw& d) -> auto& { return d.losses; });
+  set_standard_errors(model, losses, result);
   return result;
 }
 
@@ -232,18 +285,6 @@ std::int64_t evaluation_tile(const Model& model, const Examples& examples, std::
            .example_bytes = StagedData::pass_bytes(examples) + StagedData::window_bytes(examples),
            .other_bytes = StagedData::bytes(backend, examples, /*height=*/1)})
       .tile;
-}
-
-// Figures of the mean prediction: the share of wrong classes, the SSE of the mean.
-bool has_prediction_figures(Output output) {
-  switch (output) {
-    case Output::softmax:
-    case Output::gaussian:
-      return true;
-    case Output::bernoulli:
-      return false;
-  }
-  return false;
 }
 
 }  // namespace
@@ -301,12 +342,12 @@ Evaluation evaluate(const Model& model, const EvaluationData& data,
   std::vector<OneDraw> draws;
   for (std::int64_t k = 0; k < count; ++k)
     draws.push_back(evaluate_once(model, data, options, options.seed + std::uint64_t(k)));
-  return mean_of_draws(draws);
+  return mean_of_draws(model, draws);
 }
 
-std::vector<float> sample_outputs(const Model& model, const Examples& examples,
-                                  std::span<const std::int32_t> rows, std::int64_t M,
-                                  std::uint64_t seed, bool same_draws) {
+SampledOutputs sample_outputs(const Model& model, const Examples& examples,
+                              std::span<const std::int32_t> rows, std::int64_t M,
+                              std::uint64_t seed, bool same_draws) {
   Backend& backend = model.backend();
   const NetworkSpec& spec = model.spec();
   const StagedData data(backend, examples, /*height=*/1);
@@ -315,22 +356,32 @@ std::vector<float> sample_outputs(const Model& model, const Examples& examples,
       {.seed = seed, .first_site = model.first_site(), .same_draws = same_draws, .backward = false},
       1, spec.samples() ? M : 1);
   backend.set_clock({.step = kEvaluationStep});
-  std::vector<float> c(spec.D_out), o;
+  const std::int64_t D = spec.D_out;
+  const bool has_sigma = row_of(spec.output).family == Output::gaussian;
+  std::vector<float> c(spec.logits()), rho(model.layout().rho.size()), o;
   download(backend, model.layout().c.in(model.params()).data, c);
-  std::vector<float> outputs;
+  download(backend, model.layout().rho.in(model.params()).data, rho);
+  SampledOutputs outputs;
   for (std::int32_t row : rows) {
     const Tile tile{.first = row, .N = 1, .M = spec.samples() ? M : 1};
     data.gather(tile, {}, model.x_mean(), pass);
     pass.forward(tile, model.params());
-    o.resize(tile.rows() * spec.D_out);
-    download(backend, pass.output(model.params()).o.data, o);
+    o.resize(tile.rows() * spec.logits());
+    const OutputOperands operands = pass.output(model.params());
+    download(backend, operands.o.data, o);
+    OutputScale scale = operands.scale;
+    scale.rho = rho.data();
     for (std::int64_t m = 0; m < M; ++m) {
       // A deterministic network repeats its one answer.
-      const float* particle = o.data() + (m % tile.M) * spec.D_out;
-      std::vector<float> logits(spec.D_out);
+      const float* particle = o.data() + (m % tile.M) * spec.logits();
       LogSumExp<float> lse;
-      for (std::int64_t i = 0; i < spec.D_out; ++i) lse.add(logits[i] = particle[i] + c[i]);
-      for (float logit : logits) outputs.push_back(output_mean_at(spec.output, logit, lse.value()));
+      for (std::int64_t i = 0; i < D; ++i) lse.add(particle[i] + c[i]);
+      for (std::int64_t i = 0; i < D; ++i) {
+        outputs.means.push_back(output_mean_at(spec.output, particle[i] + c[i], lse.value()));
+        if (!has_sigma) continue;
+        outputs.sigmas.push_back(
+            1 / deviation_at(spec.output, scale, particle, c.data(), D, i).inverse);
+      }
     }
   }
   return outputs;

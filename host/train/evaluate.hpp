@@ -34,9 +34,14 @@ class EvaluationData {
 Evaluation evaluate(const Model&, const Examples&, const EvaluateOptions&);
 Evaluation evaluate(const Model&, const EvaluationData&, const EvaluateOptions&);
 
-// E[y|h^m] for M draws of the hidden units of each listed example: [rows, M, D_out]. same_draws: as
-// in PredictOptions.
-std::vector<float> sample_outputs(const Model&, const Examples&, std::span<const std::int32_t> rows,
-                                  std::int64_t M, std::uint64_t seed, bool same_draws = false);
+struct SampledOutputs {
+  std::vector<float> means = {};   // E[y|h], [rows, M, D_out]
+  std::vector<float> sigmas = {};  // Gaussian: standard deviations of y given h, in the same shape
+};
+
+// P(y|h^m) for M draws of the hidden units of each listed example. same_draws: as in
+// PredictOptions.
+SampledOutputs sample_outputs(const Model&, const Examples&, std::span<const std::int32_t> rows,
+                              std::int64_t M, std::uint64_t seed, bool same_draws = false);
 
 }  // namespace sfnn

@@ -5,15 +5,16 @@
 namespace sfnn {
 namespace {
 
-double rate_of(ParamGroup group, const TrainOptions& options) {
-  switch (group) {
+double rate_of(const ParamSlot& slot, const ParamLayout& layout, const TrainOptions& options) {
+  switch (slot.group) {
     case ParamGroup::weight:
     case ParamGroup::bias:
       return options.hidden_rate;
     case ParamGroup::output:
     case ParamGroup::output_bias:
-    case ParamGroup::scale:
       return 1;
+    case ParamGroup::scale:
+      return options.sigma_rate_or_default(layout.c.cols / slot.cols);
   }
   return 1;
 }
@@ -37,7 +38,7 @@ std::vector<UpdateSegment> segments_of(const ParamLayout& layout, const TrainOpt
   std::vector<UpdateSegment> segments;
   for (const ParamSlot& slot : layout.slots()) {
     const UpdateSegment segment{.end = layout.size,
-                                .rate = float(rate_of(slot.group, options)),
+                                .rate = float(rate_of(slot, layout, options)),
                                 .decay = float(decay_of(slot.group, options))};
     if (!segments.empty()) {
       if (segments.back().rate == segment.rate && segments.back().decay == segment.decay) continue;

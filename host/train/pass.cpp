@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "host/base/error.hpp"
 
@@ -103,7 +104,7 @@ std::size_t Pass::lay_out(std::byte* base, std::int64_t max_examples, std::int64
       layer.d_shared = carver.matrix(N, spec.n_d);
     }
   }
-  o_ = carver.matrix(rows, spec_.D_out);
+  o_ = carver.matrix(rows, spec_.logits());
   log_w_ = carver.matrix(rows, 1).data;
   w_bar_ = carver.matrix(rows, 1).data;
   const auto weights = [&](bool of_w_bar) {
@@ -114,9 +115,10 @@ std::size_t Pass::lay_out(std::byte* base, std::int64_t max_examples, std::int64
       omega_ = weights(options_.estimator.omega == OmegaRule::w_bar);
     output_weight_ = weights(follows_w_bar(options_.estimator.output_weight));
     live_index_ = reinterpret_cast<std::int32_t*>(carver.bytes(sizeof(std::int32_t) * rows));
-    g_o_ = carver.matrix(rows, spec_.D_out);
+    g_o_ = carver.matrix(rows, spec_.logits());
+    g_scale_ = carver.matrix(rows, layout_.rho.cols);
     for (Matrix& g : gradients_) g = carver.matrix(rows, max_width_);
-    for (Matrix& sum : sums_) sum = carver.matrix(N, std::max(max_width_, spec_.D_out));
+    for (Matrix& sum : sums_) sum = carver.matrix(N, std::max(max_width_, spec_.logits()));
   }
   return carver.used();
 }
@@ -127,7 +129,7 @@ std::size_t Pass::bytes(Backend& backend, const NetworkSpec& spec, const PassOpt
 }
 
 std::int64_t Pass::row_floats(const NetworkSpec& spec) {
-  std::int64_t floats = 2 * spec.D_out;
+  std::int64_t floats = 2 * spec.logits() + scale_param_count(spec.output, spec.D_out);
   for (const LayerSpec& layer : spec.hidden) floats += 2 * (layer.n_s + layer.n_d);
   return floats;
 }
@@ -143,7 +145,7 @@ std::vector<Pass::Product> Pass::forward_products() const {
   }
   const std::int64_t top = spec_.depth();
   products.push_back(
-      {"output", input(top).is_bits, input_shared(top), spec_.input_width(top), spec_.D_out});
+      {"output", input(top).is_bits, input_shared(top), spec_.input_width(top), spec_.logits()});
   return products;
 }
 
@@ -223,7 +225,10 @@ OutputOperands Pass::output(const float* params) const {
           .tile = tile_,
           .o = o_.top(tile_.rows()),
           .c = layout_.c.in(params).data,
-          .y = y_.top(tile_.N)};
+          .y = y_.top(tile_.N),
+          .scale = {.inverse_sigma = float(1 / spec_.sigma),
+                    .log_sigma = float(std::log(spec_.sigma)),
+                    .rho = layout_.rho.in(params).data}};
 }
 
 void Pass::log_prob(const float* params) {

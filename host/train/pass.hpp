@@ -159,6 +159,7 @@ class Pass {
 
   Buffer workspace_;
   Matrix x_, y_, o_, g_o_;
+  Matrix g_scale_;  // [rows, parameters of the output distribution]
   float *log_w_ = nullptr, *w_bar_ = nullptr;
   float* omega_ = nullptr;          // w_bar_ itself, if that is the rule; null: no rule
   float* output_weight_ = nullptr;  // w_bar_, or 1/M for every row

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "host/base/error.hpp"
@@ -42,6 +43,21 @@ float draw_class(std::span<const float> p, float u) {
     if (u <= below) return float(i);
   }
   return float(p.size() - 1);
+}
+
+// The count where the probabilities, added from the mode outwards, pass u: about sqrt(rate) steps.
+float draw_count(double rate, double u) {
+  const double mode = std::floor(rate);
+  double above = std::exp(mode * std::log(rate) - rate - log_factorial(mode));
+  if (rate == 0 || (u -= above) <= 0) return float(mode);
+  double below = above, high = mode, low = mode;  // probabilities of the last counts looked at
+  while (above > 0 || below > 0) {
+    above *= rate / ++high;
+    if ((u -= above) <= 0) return float(high);
+    below = low > 0 ? below * low-- / rate : 0;
+    if ((u -= below) <= 0) return float(low);
+  }
+  return float(mode);  // u was within rounding of 1
 }
 
 }  // namespace
@@ -92,8 +108,9 @@ std::vector<float> mean_outputs(const Model& model, const Examples& examples,
   return means;
 }
 
-std::vector<float> draw_outputs(Output output, std::vector<float> means, std::int64_t count,
+std::vector<float> draw_outputs(Output output, SampledOutputs sampled, std::int64_t count,
                                 std::int64_t M, std::uint64_t seed, bool same_draws) {
+  auto& [means, sigmas] = sampled;
   const std::int64_t rows = count * M, D_out = rows ? std::int64_t(means.size()) / rows : 0;
   const DrawKey key{seed, kEvaluationStep, kSiteOutputSample};
   std::vector<float> classes;
@@ -109,11 +126,18 @@ std::vector<float> draw_outputs(Output output, std::vector<float> means, std::in
           row[i] = uniform(key, n, m, i) <= row[i] ? 1.0f : 0.0f;
         break;
       case Output::gaussian:
-        for (std::int64_t i = 0; i < D_out; ++i) row[i] += normal_at(key, n, i, m);
+      case Output::gaussian_learnt:
+      case Output::gaussian_each:
+      case Output::gaussian_predicted:
+        for (std::int64_t i = 0; i < D_out; ++i)
+          row[i] += sigmas[r * D_out + i] * normal_at(key, n, i, m);
+        break;
+      case Output::poisson:
+        for (std::int64_t i = 0; i < D_out; ++i) row[i] = draw_count(row[i], uniform(key, n, m, i));
         break;
     }
   }
-  return row_of(output).class_target ? classes : means;
+  return row_of(output).class_target ? classes : std::move(means);
 }
 
 }  // namespace sfnn

@@ -63,11 +63,12 @@ void validate(const TrainOptions& options, const NetworkSpec& spec) {
   require(options.batch >= 1, "train.batch must be at least 1");
   require(options.epochs >= 0, "train.epochs must not be negative");
   const EstimatorRow& estimator = row_of(options.estimator);
-  require(options.particles >= estimator.least_particles || !spec.trains_s(),
-          fmt::format("train.estimator = {} with train.particles = {}: {}; use train.particles of {} "
-                      "or more",
-                      estimator.name, options.particles, what_one_particle_teaches(estimator),
-                      estimator.least_particles));
+  require(
+      options.particles >= estimator.least_particles || !spec.trains_s(),
+      fmt::format("train.estimator = {} with train.particles = {}: {}; use train.particles of {} "
+                  "or more",
+                  estimator.name, options.particles, what_one_particle_teaches(estimator),
+                  estimator.least_particles));
   validate_schedule(options);
 }
 

@@ -29,6 +29,7 @@ struct TrainOptions {
   std::vector<double> step_epochs = {};  // ScheduleKind::steps: epochs after which the rate drops
   double step_factor = 0.1;              // and by how much
   double hidden_rate = 1;  // learning rate of the hidden layers, as a multiple of the output's
+  std::optional<double> sigma_rate = {};  // the same of learnt sigmas: 0.1 / outputs that share one
   OptimizerKind optimizer = OptimizerKind::sgd;
   double momentum = 0.9;                              // sgd, nesterov
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;  // adam, adamw
@@ -43,14 +44,19 @@ struct TrainOptions {
   // Least responsibility of a particle that is kept: 1e-6 / M unless set. No effect in a GPU's
   // graphs.
   std::optional<double> drop_below = {};
-  double init_scale = 1;   // W ~ N(0, init_scale^2 / fan-in)
-  double noise = 0;        // standard deviation of Gaussian noise on the input
-  Tiling tiling = {0, 0};  // zero: chosen by the backend
+  double sigma_start = 0.2;  // where a learnt or predicted sigma begins, in the network's units
+  double init_scale = 1;     // W ~ N(0, init_scale^2 / fan-in)
+  double noise = 0;          // standard deviation of Gaussian noise on the input
+  Tiling tiling = {0, 0};    // zero: chosen by the backend
 
   // What is used if nothing was set; of_epochs: those that the schedule covers.
   double warmup_epochs_or_default(std::int64_t of_epochs) const {
     if (warmup_epochs) return *warmup_epochs;
     return schedule == ScheduleKind::paper ? std::min(5.0, double(of_epochs) / 5) : 0;
+  }
+  // Gradients of outputs that share a sigma add up; only Adam sees nothing of that.
+  double sigma_rate_or_default(std::int64_t outputs) const {
+    return sigma_rate.value_or(row_of(optimizer).is_adam() ? 0.1 : 0.1 / double(outputs));
   }
   double c_or_default(std::int64_t M) const {
     const auto auto_c = row_of(estimator).auto_c;

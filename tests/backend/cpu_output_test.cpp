@@ -8,24 +8,29 @@ class CpuOutputTest : public CpuBackendTest {
  protected:
   template <class Body>  // body(args, selected rows)
   void for_outputs(const Body& body) {
-    for (Output output : {Output::softmax, Output::bernoulli, Output::gaussian}) {
+    for (const OutputRow& row : kOutputs) {
+      const Output output = row.id;
       for (bool shared : {false, true}) {
         for_shapes([&](const Shape& s, std::uint64_t seed) {
           if (s.H == 0) return;
-          SCOPED_TRACE(testing::Message() << "output " << int(output) << " shared " << shared);
+          SCOPED_TRACE(testing::Message() << row.name << " shared " << shared);
           const Tile tile{.N = s.N, .M = shared ? 1 : s.M};
           Random random(seed);
-          Floats y(std::size_t(s.N * (output == Output::softmax ? 1 : s.H)));
-          for (float& value : y)
-            value = output == Output::softmax ? float(random.integer(0, s.H - 1))
-                                              : float(random.uniform());
-          const Floats o = normals(tile.rows() * s.H, seed + 1, 4), c = normals(s.H, seed + 2);
+          const std::int64_t D_y = target_width(output, s.H), L = s.H * row.logits_per_output;
+          Floats y(std::size_t(s.N * D_y));
+          for (float& value : y) value = float(random_target(random, output, s.H));
+          const Floats o = normals(tile.rows() * L, seed + 1, row.logits_per_output > 1 ? 1 : 4),
+                       c = normals(L, seed + 2), rho = normals(scale_param_count(output, s.H), 9);
           const auto index = some_rows(tile.rows(), seed + 3);
           body(OutputOperands{.output = output,
                               .tile = tile,
-                              .o = view(o, tile.rows(), s.H),
+                              .o = view(o, tile.rows(), L),
                               .c = c.data(),
-                              .y = view(y, s.N, output == Output::softmax ? 1 : s.H)},
+                              .y = view(y, s.N, D_y),
+                              .scale = {.inverse_sigma = 2,
+                                        .log_sigma = -0.7f,
+                                        .rho = rho.data(),
+                                        .log_jacobian = 1.5f}},
                RowSet{index.data(), std::int64_t(index.size())});
         });
       }
@@ -60,8 +65,8 @@ TEST_P(CpuOutputTest, LogProbOfManyUndecidedPixels) {
 TEST_P(CpuOutputTest, MeanOutput) {
   for_outputs([&](const OutputOperands& args, RowSet) {
     expect_same(1e-5, [&](Backend& backend) {
-      Floats mean(std::size_t(args.tile.N * args.o.cols) + 1, 0.25f);
-      backend.accumulate_mean_output({args, view(mean, args.tile.N, args.o.cols)});
+      Floats mean(std::size_t(args.tile.N * args.D_out()) + 1, 0.25f);
+      backend.accumulate_mean_output({args, view(mean, args.tile.N, args.D_out())});
       return mean;
     });
   });
@@ -72,8 +77,14 @@ TEST_P(CpuOutputTest, Gradient) {
     const Floats w_bar = normals(args.tile.rows(), 5);
     for (RowSet rows : {some, RowSet{nullptr, args.tile.rows()}}) {
       expect_same(1e-5, [&](Backend& backend) {
-        Floats g(std::size_t(rows.count * args.o.cols) + 1, kUntouched);
-        backend.output_grad({args, w_bar.data(), rows, view(g, rows.count, args.o.cols)});
+        const std::int64_t S = scale_param_count(args.output, args.D_out());
+        const std::int64_t size = rows.count * args.o.cols;  // of g_o; g_scale follows
+        Floats g(std::size_t(size + rows.count * S) + 1, kUntouched);
+        backend.output_grad({args,
+                             w_bar.data(),
+                             rows,
+                             view(g, rows.count, args.o.cols),
+                             {g.data() + size, rows.count, S}});
         return g;
       });
     }

@@ -61,11 +61,8 @@ std::vector<float> logits(std::int64_t rows, std::int64_t D, double slope, doubl
 
 std::vector<float> targets(Output output, std::int64_t N, std::int64_t D) {
   Random random(4);
-  std::vector<float> y(output == Output::softmax ? N : N * D);
-  for (float& value : y)
-    value = output == Output::softmax     ? float(random.integer(0, int(D) - 1))
-            : output == Output::bernoulli ? float(random.uniform())
-                                          : float(random.normal());
+  std::vector<float> y(N * target_width(output, D));
+  for (float& value : y) value = float(random_target(random, output, D));
   return y;
 }
 
@@ -74,29 +71,45 @@ struct Logits {
 };
 
 TEST_P(OpGradients, LogLikelihoodsAndTheirGradients) {
-  for (const Output output : {Output::softmax, Output::bernoulli, Output::gaussian}) {
+  for (const OutputRow& row : kOutputs) {
+    const Output output = row.id;
     for (const auto& [N, M, D] :
          {Shape{1, 1, 1}, {3, 2, 10}, {2, 5, 37}, {many_, 2, 2}, {1, 2, 96}, {1, 2, 300}}) {
       for (const auto& [slope, scale] : {Logits{0.4, 0.3}, {-0.4, 0.3}, {0, 10}}) {
         if (N == many_ && slope != 0) continue;  // rows are what counts there
         SCOPED_TRACE(testing::Message() << to_string(output) << " " << N << " x " << M << " x " << D
                                         << ", slope " << slope << ", scale " << scale);
-        const std::int64_t rows = N * M;
-        const auto o = logits(rows, D, slope, scale), c = normals(D, 2, 0.1),
-                   y = targets(output, N, D), w_bar = normals(rows, 3);
+        const std::int64_t rows = N * M, L = D * row.logits_per_output,
+                           S = scale_param_count(output, D);
+        auto o = logits(rows, L, slope, scale);
+        for (std::int64_t e = 0; e < rows * L; ++e) {
+          // Rates up to exp(6) and sigmas of about 1: others only add to the rounding.
+          if (output == Output::poisson) o[e] = std::min(o[e], 6.0f);
+          if (e % L >= D) o[e] = 0.5f * std::sin(float(e));
+        }
+        const auto c = normals(L, 2, 0.1), y = targets(output, N, D), w_bar = normals(rows, 3),
+                   rho = normals(S, 5, 0.5);
         const auto with = [&](Backend& backend, const auto& op) {
-          const Buffer d_o = upload(backend, o), d_c = upload(backend, c), d_y = upload(backend, y);
+          const Buffer d_o = upload(backend, o), d_c = upload(backend, c), d_y = upload(backend, y),
+                       d_rho = upload(backend, rho);
           op(OutputOperands{output,
                             {.N = N, .M = M},
-                            {d_o.floats(), rows, D},
+                            {d_o.floats(), rows, L},
                             d_c.floats(),
-                            {d_y.floats(), N, output == Output::softmax ? 1 : D}});
+                            {d_y.floats(), N, target_width(output, D)},
+                            {.inverse_sigma = 2,
+                             .log_sigma = -0.7f,
+                             .rho = d_rho.floats(),
+                             .log_jacobian = 1.5f}});
         };
         // A lane adds up every 32nd term, the lanes' sums are added by five shuffles.
         const double size = 4 * scale + std::abs(slope) * double(D) / 32 + 4;
-        const double magnitude = output == Output::softmax    ? size
-                                 : output == Output::gaussian ? double(D) * size * size
-                                                              : double(D) * size;
+        // Largest d log P / d o, and largest log P of an element: 1 / sigma lies below 5.
+        const bool gaussian = row.family == Output::gaussian;
+        const double score = gaussian ? 25 * size : output == Output::poisson ? 500 : size;
+        const double magnitude = output == Output::softmax ? size
+                                 : gaussian                ? double(D) * 25 * size * size
+                                                           : double(D) * score;
         expect_equal(
             rows, float_tolerance(double(D) / 32 + 5, magnitude), "log_w",
             [&](Backend& backend, float* out) {
@@ -105,16 +118,22 @@ TEST_P(OpGradients, LogLikelihoodsAndTheirGradients) {
         const std::vector<std::int32_t> some = some_rows(rows);
         for (const bool all : {true, false}) {
           const std::int64_t count = all ? rows : std::int64_t(some.size());
-          expect_equal(
-              count * D, float_tolerance(1, 4 * size), "g_o", [&](Backend& backend, float* out) {
-                const Buffer d_w_bar = upload(backend, w_bar), index = upload(backend, some);
-                with(backend, [&](const OutputOperands& p) {
-                  backend.output_grad(
-                      {p, d_w_bar.floats(), row_set(index, count, all, rows), {out, count, D}});
-                });
-              });
+          // g_o, then g_scale, of which a sum over the row may be one
+          const double largest = 4 * (gaussian ? magnitude : score);
+          expect_equal(count * (L + S), float_tolerance(1, largest), "g_o and g_scale",
+                       [&](Backend& backend, float* out) {
+                         const Buffer d_w_bar = upload(backend, w_bar),
+                                      index = upload(backend, some);
+                         with(backend, [&](const OutputOperands& p) {
+                           backend.output_grad({p,
+                                                d_w_bar.floats(),
+                                                row_set(index, count, all, rows),
+                                                {out, count, L},
+                                                {out + count * L, count, S}});
+                         });
+                       });
         }
-        expect_equal(N * D, float_tolerance(M, M * size), "mean",
+        expect_equal(N * D, float_tolerance(M, M * std::max(size, score)), "mean",
                      [&](Backend& backend, float* out) {
                        with(backend, [&](const OutputOperands& p) {
                          backend.accumulate_mean_output({p, {out, N, D}});

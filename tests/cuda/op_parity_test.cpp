@@ -246,16 +246,20 @@ TEST_P(OpParity, SelectsTheSameRows) {
 }
 
 TEST_P(OpParity, MeanOutputsAndMetrics) {
-  for (const Output output : {Output::softmax, Output::bernoulli, Output::gaussian}) {
-    const std::int64_t N = 6, M = 4, D = 37;
-    const auto o = normals(N * M * D, 1, 3), c = normals(D, 2), y = std::vector<float>(N * D);
+  for (const OutputRow& row : kOutputs) {
+    SCOPED_TRACE(row.name);
+    const std::int64_t N = 6, M = 4, D = 37, L = D * row.logits_per_output;
+    const auto o = normals(N * M * L, 1), c = normals(L, 2), y = std::vector<float>(N * D),
+               rho = normals(D, 5);
     expect_equal(N * D, 1e-4, "mean outputs", [&](Backend& backend, float* out) {
-      const Buffer d_o = upload(backend, o), d_c = upload(backend, c), d_y = upload(backend, y);
-      const OutputOperands args{output,
+      const Buffer d_o = upload(backend, o), d_c = upload(backend, c), d_y = upload(backend, y),
+                   d_rho = upload(backend, rho);
+      const OutputOperands args{row.id,
                                 {.N = N, .M = M},
-                                {d_o.floats(), N * M, D},
+                                {d_o.floats(), N * M, L},
                                 d_c.floats(),
-                                {d_y.floats(), N, output == Output::softmax ? 1 : D}};
+                                {d_y.floats(), N, target_width(row.id, D)},
+                                {.rho = d_rho.floats()}};
       backend.accumulate_mean_output({args, {out, N, D}});
       backend.accumulate_mean_output({args, {out, N, D}});  // adds
     });

@@ -191,7 +191,7 @@ TEST_F(RowFeedTest, AStreamedEvaluationIsAResidentOne) {
   const auto run = [&] { return evaluate(model, data_.train, {.particles = 3}).curve; };
   const auto samples = [&] {
     const std::int32_t rows[] = {7, 3, 200};
-    return sample_outputs(model, data_.train, rows, 2, 1);
+    return sample_outputs(model, data_.train, rows, 2, 1).means;
   };
   const auto curve = run();
   const auto drawn = samples();

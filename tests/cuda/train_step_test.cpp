@@ -16,11 +16,10 @@ namespace {
 // 11 examples in batches of 4: the last batch of an epoch is smaller.
 DataSet small_data(const NetworkSpec& spec, std::uint64_t seed) {
   const ReferenceBatch batch = random_batch(spec, 11, 1, seed);
-  DataSet data{.D_in = spec.D_in, .D_out = spec.D_out, .output = spec.output};
+  DataSet data{.D_in = spec.D_in, .D_out = spec.D_out, .output = row_of(spec.output).family};
   data.train.count = batch.N;
   data.train.x = {std::vector<float>(batch.x.begin(), batch.x.end()), spec.D_in};
-  data.train.y = {std::vector<float>(batch.y.begin(), batch.y.end()),
-                  spec.output == Output::softmax ? 1 : spec.D_out};
+  data.train.y = {std::vector<float>(batch.y.begin(), batch.y.end()), spec.target_width()};
   return data;
 }
 
@@ -63,12 +62,12 @@ TEST_P(TrainStep, EveryEstimatorNetworkAndOutput) {
   const auto cpu = make_backend({.device = "cpu", .plain = true, .threads = 1});
   for (const bool graph : {false, true}) {
     const auto gpu = make_test_backend(GetParam(), graph);
-    for (const Output output : {Output::softmax, Output::bernoulli, Output::gaussian}) {
+    for (const OutputRow& row : kOutputs) {
       for (const auto& layers : {std::initializer_list<const char*>{"6s", "5s"},
                                  {"6d", "5d"},
                                  {"3s+4d", "2s+5d"},
                                  {"3n+4d"}}) {
-        const NetworkSpec spec = network(5, layers, 4, output);
+        const NetworkSpec spec = network(5, layers, 4, row.id);
         const DataSet data = small_data(spec, 3);
         for (const EstimatorRow& estimator : kEstimators) {
           SCOPED_TRACE(to_string(spec) + " " + std::string(estimator.name) +
@@ -177,8 +176,9 @@ TEST_P(TrainStep, TilesAddUp) {
 TEST_P(TrainStep, EvaluationIsTheCpus) {
   const auto cpu = make_backend({.device = "cpu", .plain = true, .threads = 1});
   const auto gpu = make_test_backend(GetParam());
-  for (const Output output : {Output::softmax, Output::bernoulli, Output::gaussian}) {
-    const NetworkSpec spec = network(5, {"6s", "3s+4d"}, 4, output);
+  for (const OutputRow& row : kOutputs) {
+    SCOPED_TRACE(row.name);
+    const NetworkSpec spec = network(5, {"6s", "3s+4d"}, 4, row.id);
     const DataSet data = small_data(spec, 7);
     const auto run = [&](Backend& backend) {
       const Model model(backend, spec, initial_params(spec, 3, 2.0));
@@ -189,7 +189,7 @@ TEST_P(TrainStep, EvaluationIsTheCpus) {
     EXPECT_NEAR(actual.nll, expected.nll, 1e-4);
     EXPECT_NEAR(actual.effective_particles, expected.effective_particles, 1e-3);
     EXPECT_EQ(actual.error, expected.error);
-    ASSERT_EQ(actual.mean_sse.has_value(), output == Output::gaussian);
+    ASSERT_EQ(actual.mean_sse.has_value(), expected.mean_sse.has_value());
     EXPECT_NEAR(actual.mean_sse.value_or(0), expected.mean_sse.value_or(0), 1e-3);
   }
 }

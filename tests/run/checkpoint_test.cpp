@@ -29,8 +29,10 @@ Checkpoint example() {
   apply_setting(checkpoint.config, "train.estimator=G1");
   apply_setting(checkpoint.config, "train.learning_rate=0.30000000000000004");
   NetworkState& P = checkpoint.state.P();
-  P.spec = {
-      .D_in = 5, .hidden = checkpoint.config.net.hidden, .D_out = 4, .output = Output::gaussian};
+  P.spec = {.D_in = 5,
+            .hidden = checkpoint.config.net.hidden,
+            .D_out = 4,
+            .output = Output::gaussian_each};
   const ParamLayout layout(P.spec);
   P.arrays = {{"params", initial_params(P.spec, 1)},
               {"velocity", std::vector<float>(layout.size)},

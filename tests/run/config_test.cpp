@@ -63,6 +63,8 @@ const std::vector<std::pair<std::string, std::string>> kOtherValues = {
     {"data.test_subjects", "3"},
     {"data.seed", "2"},
     {"net.hidden", "40s+160d,40n+160relu,7d,9tanh"},
+    {"net.sigma", "learnt-each"},
+    {"net.sigma_start", "0.5"},
     {"net.init_scale", "0.5"},
     {"net.init_from", "runs/a"},
     {"train.estimator", "G5"},
@@ -76,6 +78,7 @@ const std::vector<std::pair<std::string, std::string>> kOtherValues = {
     {"train.step_epochs", "2.5,7"},
     {"train.step_factor", "0.5"},
     {"train.hidden_rate", "0.05"},
+    {"train.sigma_rate", "0.02"},
     {"train.optimizer", "adamw"},
     {"train.momentum", "0"},
     {"train.beta1", "0.8"},
@@ -197,6 +200,31 @@ TEST(Config, LayersReadFromListAndFromCommas) {
   EXPECT_THAT(setting_error("net.hidden=200x"), StartsWith("net.hidden: layer '200x' is not"));
   EXPECT_THAT(file_error("net.hidden = [200]"),
               StartsWith("run.toml:1: net.hidden = 200: must be a list of layers"));
+}
+
+TEST(Config, SigmaIsANumberOrAWord) {
+  EXPECT_EQ(Config().net.sigma, (Sigma{.output = Output::gaussian, .value = 1}));
+  EXPECT_EQ(with({"net.sigma=0.25"}).net.sigma, (Sigma{.output = Output::gaussian, .value = 0.25}));
+  EXPECT_EQ(from_toml("net.sigma = 2", "run.toml").net.sigma.value, 2);
+  EXPECT_EQ(with({"net.sigma=learnt"}).net.sigma.output, Output::gaussian_learnt);
+  EXPECT_EQ(from_toml("net.sigma = 'predicted'", "run.toml").net.sigma.output,
+            Output::gaussian_predicted);
+  for (const char* bad : {"0", "-1", "nan", "learned", ""})
+    EXPECT_THAT(setting_error(std::string("net.sigma=") + bad),
+                HasSubstr("a number above 0 or one of learnt | learnt-each | predicted"));
+}
+
+// What the data are decides whether there is a sigma, and the network which one.
+TEST(Config, SigmaIsForGaussianTargets) {
+  const DataSet real{.D_in = 1, .D_out = 2, .output = Output::gaussian};
+  const DataSet bits{.D_in = 1, .D_out = 2, .output = Output::bernoulli};
+  EXPECT_EQ(network_of(with({"net.sigma=learnt-each"}), real).output, Output::gaussian_each);
+  EXPECT_EQ(network_of(with({"net.sigma=0.5"}), real).sigma, 0.5);
+  EXPECT_EQ(network_of(Config(), bits).output, Output::bernoulli);
+  EXPECT_THROW(network_of(with({"net.sigma=0.5"}), bits), ConfigError);
+  EXPECT_THROW(network_of(with({"net.sigma=learnt"}), bits), ConfigError);
+  EXPECT_THAT(setting_error("data.output=gaussian-learnt"),
+              HasSubstr("softmax | bernoulli | gaussian | poisson"));
 }
 
 TEST(Config, UnknownKeysNameTheNearest) {

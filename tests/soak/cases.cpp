@@ -98,13 +98,15 @@ ProgramRun program_run(const std::string& program, const fs::path& scratch, cons
   std::vector<std::string> hidden;
   for (const LayerSpec& layer : c.spec.hidden) hidden.push_back(to_string(layer));
   const TrainOptions& o = c.options;
+  const std::string_view sigma = row_of(c.spec.output).sigma;
   for (const std::string& setting : std::initializer_list<std::string>{
            "data.set=files",
            "data.train_x=x.npy",
            "data.train_y=y.npy",
            "data.test_x=x.npy",
            "data.test_y=y.npy",
-           fmt::format("data.output={}", to_string(c.spec.output)),
+           fmt::format("data.output={}", to_string(row_of(c.spec.output).family)),
+           fmt::format("net.sigma={}", sigma.empty() ? "1" : sigma),
            fmt::format("data.valid={}", c.data.train.count / 3),
            fmt::format("seed={}", o.seed),
            fmt::format("net.hidden={}", fmt::join(hidden, ",")),

@@ -51,7 +51,7 @@ void expect_close(const Actual& actual, const Vector& expected, double tolerance
 // The longest chain of additions behind one entry of a gradient: rows, and the width of every
 // layer.
 inline double gradient_terms(const NetworkSpec& spec, const ReferenceBatch& batch) {
-  std::int64_t terms = batch.N * batch.M + spec.D_in + spec.D_out;
+  std::int64_t terms = batch.N * batch.M + spec.D_in + spec.logits();
   for (const LayerSpec& layer : spec.hidden) terms += layer.n_s + layer.n_d;
   return double(terms);
 }

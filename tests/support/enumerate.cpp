@@ -38,7 +38,7 @@ void for_each_assignment(const NetworkSpec& spec, std::int64_t rows,
 
 ReferenceBatch single_example(const NetworkSpec& spec, const ReferenceBatch& batch,
                               std::int64_t n) {
-  const std::int64_t y_width = spec.output == Output::softmax ? 1 : spec.D_out;
+  const std::int64_t y_width = spec.target_width();
   ReferenceBatch one{.N = 1, .M = batch.M};
   one.x.assign(batch.x.begin() + n * spec.D_in, batch.x.begin() + (n + 1) * spec.D_in);
   one.y.assign(batch.y.begin() + n * y_width, batch.y.begin() + (n + 1) * y_width);

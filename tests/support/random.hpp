@@ -49,19 +49,33 @@ inline Vector random_params(const NetworkSpec& spec, std::uint64_t seed, double 
   return params;
 }
 
-// Inputs of either sign; targets that suit the output, Bernoulli's anywhere in [0, 1]; fair bits.
+// A number that suits the output; Bernoulli's lies anywhere in [0, 1].
+inline double random_target(Random& random, Output output, std::int64_t D_out) {
+  switch (output) {
+    case Output::softmax:
+      return double(random.integer(0, D_out - 1));
+    case Output::bernoulli:
+      return double(float(random.uniform()));
+    case Output::gaussian:
+    case Output::gaussian_learnt:
+    case Output::gaussian_each:
+    case Output::gaussian_predicted:
+      return double(float(random.normal()));
+    case Output::poisson:
+      return double(random.integer(0, 9));
+  }
+  return 0;
+}
+
+// Inputs of either sign; targets that suit the output; fair bits.
 inline ReferenceBatch random_batch(const NetworkSpec& spec, std::int64_t N, std::int64_t M,
                                    std::uint64_t seed) {
   Random random(seed);
   ReferenceBatch batch{.N = N, .M = M};
   for (std::int64_t e = 0; e < N * spec.D_in; ++e)
     batch.x.push_back(double(float(random.normal())));
-  const std::int64_t target_width = spec.output == Output::softmax ? 1 : spec.D_out;
-  for (std::int64_t e = 0; e < N * target_width; ++e) {
-    batch.y.push_back(spec.output == Output::softmax     ? double(random.integer(0, spec.D_out - 1))
-                      : spec.output == Output::bernoulli ? double(float(random.uniform()))
-                                                         : double(float(random.normal())));
-  }
+  for (std::int64_t e = 0; e < N * spec.target_width(); ++e)
+    batch.y.push_back(random_target(random, spec.output, spec.D_out));
   for (const LayerSpec& layer : spec.hidden) {
     batch.bits.emplace_back();
     for (std::int64_t e = 0; e < N * M * layer.n_s; ++e)
@@ -77,8 +91,8 @@ inline NetworkSpec random_network(std::uint64_t seed, std::int64_t max_depth = 3
   Random random(seed);
   NetworkSpec spec;
   spec.D_in = random.integer(0, max_width);
-  spec.output = Output(random.integer(0, 2));
-  spec.D_out = random.integer(spec.output == Output::softmax ? 2 : 1, max_width);
+  spec.output = kOutputs[random.integer(0, std::int64_t(kOutputs.size()) - 1)].id;
+  spec.D_out = random.integer(row_of(spec.output).class_target ? 2 : 1, max_width);
   for (std::int64_t left = random.integer(0, max_depth); left > 0; --left) {
     const std::int64_t n = random.integer(1, max_width), extra = random.integer(1, max_width);
     const LayerSpec kinds[] = {{n, 0, false}, {0, n, false}, {n, extra, false}, {n, extra, true}};

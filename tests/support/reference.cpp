@@ -51,6 +51,10 @@ bool is_class(Output output) {
       return true;
     case Output::bernoulli:
     case Output::gaussian:
+    case Output::gaussian_learnt:
+    case Output::gaussian_each:
+    case Output::gaussian_predicted:
+    case Output::poisson:
       return false;
   }
   return false;
@@ -60,44 +64,110 @@ std::int64_t target_width(const NetworkSpec& spec) {
   return is_class(spec.output) ? 1 : spec.D_out;
 }
 
-// Eq. (2), (3) and the unit-variance Gaussian.
-double log_prob(Output output, const Vector& o, const Vector& y) {
+// What log P of one output and its derivatives are made of: sigma, and d sigma / d rho.
+struct SigmaOf {
+  double value = 1, by_rho = 0;
+};
+
+SigmaOf sigma_of(const Model& model, const Vector& o, std::size_t i) {
+  const auto free = [](double rho) {
+    return SigmaOf{0.001 + 0.999 * std::exp(rho), 0.999 * std::exp(rho)};
+  };
+  const std::size_t rho = std::size_t(model.layout.rho.offset);
+  switch (model.spec.output) {
+    case Output::softmax:
+    case Output::bernoulli:
+    case Output::poisson:
+      break;
+    case Output::gaussian:
+      return {model.spec.sigma, 0};
+    case Output::gaussian_learnt:
+      return free(model.params[rho]);
+    case Output::gaussian_each:
+      return free(model.params[rho + i]);
+    case Output::gaussian_predicted:
+      return free(o[o.size() / 2 + i]);
+  }
+  return {};
+}
+
+// Eq. (2), (3), Gaussians and counts.
+double log_prob(const Model& model, const Vector& o, const Vector& y) {
+  const auto D = std::size_t(model.spec.D_out);
   double sum = 0;
-  switch (output) {
+  switch (model.spec.output) {
     case Output::softmax:
       return o[std::size_t(y[0])] - log_sum_exp(o);
     case Output::bernoulli:
-      for (std::size_t i = 0; i < o.size(); ++i)
+      for (std::size_t i = 0; i < D; ++i)
         sum += y[i] * log_sigmoid(o[i]) + (1 - y[i]) * log_sigmoid(-o[i]);
       break;
     case Output::gaussian:
-      for (std::size_t i = 0; i < o.size(); ++i)
-        sum += -0.5 * (y[i] - o[i]) * (y[i] - o[i]) - 0.5 * std::log(2 * M_PI);
+    case Output::gaussian_learnt:
+    case Output::gaussian_each:
+    case Output::gaussian_predicted:
+      for (std::size_t i = 0; i < D; ++i) {
+        const double sigma = sigma_of(model, o, i).value;
+        sum -= 0.5 * std::pow((y[i] - o[i]) / sigma, 2) + 0.5 * std::log(2 * M_PI * sigma * sigma);
+      }
+      break;
+    case Output::poisson:
+      for (std::size_t i = 0; i < D; ++i)
+        sum += y[i] * o[i] - std::exp(o[i]) - std::lgamma(y[i] + 1);
       break;
   }
   return sum;
 }
 
-// d log P / d o = target - mean for all three output distributions.
-Vector target(Output output, const Vector& o, const Vector& y) {
-  if (!is_class(output)) return y;
-  Vector one_hot(o.size(), 0.0);
-  one_hot[std::size_t(y[0])] = 1;
-  return one_hot;
-}
+// d log P of one particle by its logits and by rho, and the sizes of the terms of each.
+struct Scores {
+  Vector o, o_size;
+  Vector rho, rho_size;
+};
 
-Vector mean(Output output, const Vector& o) {
-  Vector result = o;
-  const double log_norm = log_sum_exp(o);
-  switch (output) {
-    case Output::softmax:
-      for (double& v : result) v = std::exp(v - log_norm);
-      break;
-    case Output::bernoulli:
-      for (double& v : result) v = sigmoid(v);
-      break;
-    case Output::gaussian:
-      break;
+Scores scores(const Model& model, const Vector& o, const Vector& y) {
+  const auto D = std::size_t(model.spec.D_out);
+  const auto rhos = std::size_t(model.layout.rho.size());
+  Scores result{Vector(o.size()), Vector(o.size()), Vector(rhos), Vector(rhos)};
+  for (std::size_t i = 0; i < D; ++i) {
+    const double t = is_class(model.spec.output) ? double(std::size_t(y[0]) == i) : y[i];
+    const auto [sigma, by_rho] = sigma_of(model, o, i);
+    const auto add = [&](double mean) {
+      result.o[i] = (t - mean) / (sigma * sigma);
+      result.o_size[i] = (std::abs(t) + std::abs(mean)) / (sigma * sigma);
+    };
+    // d/d rho of -z^2 / 2 - log sigma
+    const auto add_rho = [&, z = (t - o[i]) / sigma, s = sigma, slope = by_rho](double& score,
+                                                                                double& size) {
+      score += (z * z - 1) * slope / s;
+      size += (std::pow((std::abs(t) + std::abs(o[i])) / s, 2) + 1) * slope / s;
+    };
+    switch (model.spec.output) {
+      case Output::softmax:
+        add(std::exp(o[i] - log_sum_exp(o)));
+        break;
+      case Output::bernoulli:
+        add(sigmoid(o[i]));
+        break;
+      case Output::poisson:
+        add(std::exp(o[i]));
+        break;
+      case Output::gaussian:
+        add(o[i]);
+        break;
+      case Output::gaussian_learnt:
+        add(o[i]);
+        add_rho(result.rho[0], result.rho_size[0]);
+        break;
+      case Output::gaussian_each:
+        add(o[i]);
+        add_rho(result.rho[i], result.rho_size[i]);
+        break;
+      case Output::gaussian_predicted:
+        add(o[i]);
+        add_rho(result.o[D + i], result.o_size[D + i]);
+        break;
+    }
   }
   return result;
 }
@@ -160,10 +230,10 @@ ReferenceParticle forward(const Model& model, const Vector& x, const Vector& y,
     particle.top = shape.n_d > 0 ? layer.d : layer.s;
     particle.layers.push_back(layer);
   }
-  particle.o.assign(spec.D_out, 0.0);
+  particle.o.assign(spec.logits(), 0.0);
   add_product(particle.top, layout.V, params, particle.o);
   add_product(kOne, layout.c, params, particle.o);
-  particle.log_w = log_prob(spec.output, particle.o, y);
+  particle.log_w = log_prob(model, particle.o, y);
   return particle;
 }
 
@@ -317,7 +387,7 @@ ScoreWeight score_weight(const ReferenceEstimator& e, const Vector& log_w, std::
 
 // Starts the gradient of one particle: at its output, and at every score unit.
 struct Sources {
-  Vector g_o;
+  Vector g_o, g_rho;
   std::vector<Vector> g_score;  // per hidden layer [n_s]
 };
 
@@ -329,6 +399,7 @@ void backward(const Model& model, Estimator estimator, const ReferenceParticle& 
   const bool path = is_path(estimator);
   add_outer(particle.top, sources.g_o, layout.V, gradient);
   add_outer(kOne, sources.g_o, layout.c, gradient);
+  add_outer(kOne, sources.g_rho, layout.rho, gradient);
   Vector g_z(particle.top.size(), 0.0);  // G(h): what arrives at a layer's output
   add_transposed_product(sources.g_o, layout.V, params, g_z);
 
@@ -404,13 +475,13 @@ void add_gradient(const Model& model, const Model& absolute_model, const Vector&
   const double w_bar = result.w_bar[r], C_hat = result.C_hat[r / M];
   const double weight = output_weight(e.id, w_bar, M);
   const Vector log_w(result.log_w.begin() + r / M * M, result.log_w.begin() + (r / M + 1) * M);
-  const Vector y_target = target(spec.output, particle.o, y),
-               y_mean = mean(spec.output, particle.o);
-  Sources sources, magnitudes;
-  for (std::int64_t i = 0; i < spec.D_out; ++i) {  // Eq. (15), (16)
-    sources.g_o.push_back(weight * (y_target[i] - y_mean[i]));
-    magnitudes.g_o.push_back(weight * (std::abs(y_target[i]) + std::abs(y_mean[i])));
-  }
+  const Scores score = scores(model, particle.o, y);  // Eq. (15), (16)
+  const auto weighed = [&](Vector v) {
+    for (double& e : v) e *= weight;
+    return v;
+  };
+  Sources sources{.g_o = weighed(score.o), .g_rho = weighed(score.rho), .g_score = {}};
+  Sources magnitudes{.g_o = weighed(score.o_size), .g_rho = weighed(score.rho_size), .g_score = {}};
   for (std::int64_t l = 0; l < spec.depth(); ++l) {
     const ReferenceLayer& layer = particle.layers[l];
     const std::int64_t n_s = spec.hidden[l].n_s;

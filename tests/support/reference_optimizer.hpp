@@ -41,9 +41,14 @@ class ReferenceOptimizer {
       : options_(options), first_(ParamLayout(spec).size), second_(first_), average(first_.size()) {
     for (const ParamSlot& slot : ParamLayout(spec).slots()) {
       const bool hidden = slot.name.starts_with("layer"), decays = slot.fan_in > 0;
+      const bool sigma = slot.name == "rho";  // a tenth of the rate, for outputs that share it
+      const double sigma_rate = 0.1 * double(slot.cols) / double(spec.D_out);
       for (std::int64_t i = 0; i < slot.size(); ++i)
-        places_.push_back({slot.offset + i, hidden ? options.hidden_rate : 1,
-                           decays || options.decay_biases ? options.weight_decay : 0});
+        places_.push_back({slot.offset + i,
+                           hidden  ? options.hidden_rate
+                           : sigma ? sigma_rate
+                                   : 1,
+                           decays || (options.decay_biases && !sigma) ? options.weight_decay : 0});
     }
   }
 

@@ -15,15 +15,28 @@ inline Examples small_examples(std::int64_t count, std::int64_t D_in, std::int64
     const auto signal = [&](std::int64_t i) {
       return D_in > 0 ? x[n * D_in + i % D_in] : float(random.normal());
     };
-    if (output == Output::softmax) {
-      y.push_back(float(std::abs(std::int64_t(3 * signal(0))) % D_out));
-    } else {
-      for (std::int64_t i = 0; i < D_out; ++i) {
-        y.push_back(output == Output::bernoulli ? float(signal(i) > 0) : signal(i));
+    const auto count = [&](std::int64_t i) { return std::abs(std::int64_t(3 * signal(i))); };
+    for (std::int64_t i = 0; i < target_width(output, D_out); ++i) {
+      switch (output) {
+        case Output::softmax:
+          y.push_back(float(count(0) % D_out));
+          break;
+        case Output::bernoulli:
+          y.push_back(float(signal(i) > 0));
+          break;
+        case Output::gaussian:
+        case Output::gaussian_learnt:
+        case Output::gaussian_each:
+        case Output::gaussian_predicted:
+          y.push_back(signal(i));
+          break;
+        case Output::poisson:
+          y.push_back(float(count(i)));
+          break;
       }
     }
   }
-  const std::int64_t y_cols = output == Output::softmax ? 1 : D_out;
+  const std::int64_t y_cols = target_width(output, D_out);
   return {.count = count, .x = {.values = x, .cols = D_in}, .y = {.values = y, .cols = y_cols}};
 }
 
@@ -35,7 +48,7 @@ inline DataSet small_data(std::int64_t count, std::int64_t D_in, std::int64_t D_
   data.test = small_examples(count / 2 + 1, D_in, D_out, output, seed + 1);
   data.D_in = D_in;
   data.D_out = D_out;
-  data.output = output;
+  data.output = row_of(output).family;
   return data;
 }
 

@@ -53,6 +53,10 @@ TEST_P(EvaluateOutputs, EveryFigureEqualsTheReference) {
     const Evaluation actual = f.run(M);
     const ReferenceResult expected = f.reference(M);
     ASSERT_EQ(std::int64_t(actual.curve.size()), M);
+    const bool is_class = GetParam() == Output::softmax;
+    const bool is_learnt = GetParam() == Output::gaussian_learnt;
+    const double sigma =
+        is_learnt ? 0.001 + 0.999 * std::exp(f.params[ParamLayout(f.spec).rho.offset]) : 1;
     double errors = 0, mean_sse = 0, criterion_sse = 0, ess = 0;
     Vector curve(M);
     for (std::int64_t n = 0; n < N; ++n) {
@@ -75,29 +79,35 @@ TEST_P(EvaluateOutputs, EveryFigureEqualsTheReference) {
       Vector half_sse;
       for (std::int64_t m = 0; m < M; ++m) {
         double sse = 0;
-        for (std::int64_t i = 0; i < f.spec.D_out && f.spec.output == Output::gaussian; ++i) {
+        for (std::int64_t i = 0; i < f.spec.D_out && !is_class; ++i) {
           sse += std::pow(expected.particles[n * M + m].o[i] - f.examples.y.at(n, i), 2);
         }
-        half_sse.push_back(-sse / 2);
+        half_sse.push_back(-sse / 2 / (sigma * sigma));
       }
-      criterion_sse += -2 * (log_sum_exp(half_sse) - std::log(double(M))) / double(N);
-      for (std::int64_t i = 0; i < f.spec.D_out && f.spec.output == Output::gaussian; ++i) {
+      criterion_sse +=
+          -2 * sigma * sigma * (log_sum_exp(half_sse) - std::log(double(M))) / double(N);
+      for (std::int64_t i = 0; i < f.spec.D_out && !is_class; ++i) {
         mean_sse += std::pow(mean[i] - f.examples.y.at(n, i), 2) / double(N);
       }
     }
     expect_close(actual.curve, curve, 1e-4, "C_hat_1..M");
     EXPECT_EQ(actual.nll, -actual.curve.back());
     EXPECT_NEAR(actual.effective_particles, ess, 1e-3 * ess);
-    EXPECT_EQ(actual.error.has_value(), GetParam() == Output::softmax);
+    EXPECT_EQ(actual.error.has_value(), is_class);
     if (actual.error) {
       EXPECT_NEAR(*actual.error, errors, 1e-12);
     }
-    EXPECT_EQ(actual.criterion_sse.has_value(), GetParam() == Output::gaussian);
+    EXPECT_EQ(actual.criterion_sse.has_value(), GetParam() == Output::gaussian || is_learnt);
     if (actual.criterion_sse) {
       EXPECT_NEAR(*actual.criterion_sse, criterion_sse, 1e-3);
     }
+    EXPECT_EQ(actual.mean_sse.has_value(), !is_class && GetParam() != Output::bernoulli);
     if (actual.mean_sse) {
-      EXPECT_NEAR(*actual.mean_sse, mean_sse, 1e-3);
+      EXPECT_NEAR(*actual.mean_sse, mean_sse, 1e-3 * (1 + mean_sse));
+    }
+    EXPECT_EQ(actual.sigma.has_value(), is_learnt || GetParam() == Output::gaussian_each);
+    if (is_learnt) {
+      EXPECT_NEAR(*actual.sigma, sigma, 1e-5 * sigma);
     }
   }
 }
@@ -210,10 +220,39 @@ TEST(Evaluate, NoExamplesOrNoParticlesIsRefused) {
   EXPECT_THROW(f.run(3), ConfigError);
 }
 
+// sigma of each draw: given, a parameter, one per output, or a second logit.
+TEST(SampleOutputs, KnowTheirSigma) {
+  const auto free = [](double rho) { return 0.001 + 0.999 * std::exp(rho); };
+  for (const OutputRow& row : kOutputs) {
+    SCOPED_TRACE(row.name);
+    NetworkSpec spec = network(6, {"9s"}, 4, row.id);
+    spec.sigma = 0.25;
+    Fixture f(spec);
+    const std::vector<std::int32_t> rows{2, 5};
+    const auto sigmas = sample_outputs(f.model, f.examples, rows, 3, 8).sigmas;
+    if (row.family != Output::gaussian) {
+      EXPECT_TRUE(sigmas.empty());
+      continue;
+    }
+    const ReferenceResult expected = f.reference(3);
+    const auto rho = std::size_t(ParamLayout(spec).rho.offset);
+    ASSERT_EQ(sigmas.size(), 2u * 3 * 4);
+    for (std::size_t e = 0; e < sigmas.size(); ++e) {
+      const std::size_t i = e % 4;
+      const Vector& o = expected.particles[rows[e / 12] * 3 + e / 4 % 3].o;
+      const double sigma = row.id == Output::gaussian          ? 0.25
+                           : row.id == Output::gaussian_learnt ? free(f.params[rho])
+                           : row.id == Output::gaussian_each   ? free(f.params[rho + i])
+                                                               : free(o[4 + i]);
+      EXPECT_NEAR(sigmas[e], sigma, 1e-5 * (1 + sigma));
+    }
+  }
+}
+
 TEST(SampleOutputs, AreTheParticlesMeans) {
   Fixture f(network(6, {"9s"}, 4, Output::bernoulli));
   const std::vector<std::int32_t> rows{2, 5};
-  const auto outputs = sample_outputs(f.model, f.examples, rows, 3, 8);
+  const std::vector<float> outputs = sample_outputs(f.model, f.examples, rows, 3, 8).means;
   const ReferenceResult expected = f.reference(3);
   ASSERT_EQ(outputs.size(), 2u * 3 * 4);
   for (std::size_t r = 0; r < rows.size(); ++r) {

@@ -76,7 +76,7 @@ TEST_P(EveryOutput, OutputWeightsWithBitsHeld) {
     expect_derivative(
         spec, params, reference_pass(spec, params, batch, {.id = estimator.id}).gradient,
         follows_w_bar(estimator.output_weight) ? C_hat_sum(spec, batch) : mean_log_w(spec, batch),
-        {layout.V, layout.c});
+        {layout.V, layout.c, layout.rho});
   }
 }
 

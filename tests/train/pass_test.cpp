@@ -106,6 +106,14 @@ TEST_P(PassTest, EveryDeterministicUnit) {
   }
 }
 
+TEST_P(PassTest, AGivenSigma) {
+  for (const double sigma : {0.25, 30.0}) {
+    NetworkSpec spec = network(5, {"6s", "3s+4d"}, 7, Output::gaussian);
+    spec.sigma = sigma;
+    expect_agreement(spec, random_batch(spec, 3, 4, 7), 11);
+  }
+}
+
 TEST_P(PassTest, RandomNetworks) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     const NetworkSpec spec = random_network(seed, 4, 9);
@@ -138,8 +146,9 @@ TEST_P(PassTest, AnEmptyTileGivesNothing) {
 
 // A logit of a thousand must neither overflow nor make a gradient that is not a number.
 TEST_P(PassTest, SurvivesHugeActivations) {
-  for (Output output : {Output::softmax, Output::bernoulli}) {
-    const NetworkSpec spec = network(3, {"5s", "4d"}, 6, output);
+  for (const OutputRow& row : kOutputs) {
+    SCOPED_TRACE(row.name);
+    const NetworkSpec spec = network(3, {"5s", "4d"}, 6, row.id);
     ReferenceBatch batch = random_batch(spec, 2, 4, 3);
     const Vector params = random_params(spec, 3, /*scale=*/400);
     for (const EstimatorRow& estimator : kEstimators) {

@@ -52,14 +52,15 @@ TEST_P(PredictOutputs, TheMeanIsThatOfTheSamples) {
   const std::vector<float> actual = f.means(M);
   std::vector<std::int32_t> rows(f.inputs.count);
   std::iota(rows.begin(), rows.end(), 0);
-  const std::vector<float> samples = sample_outputs(f.model(), f.inputs, rows, M, 8);
+  const std::vector<float> samples = sample_outputs(f.model(), f.inputs, rows, M, 8).means;
   ASSERT_EQ(actual.size(), std::size_t(f.inputs.count * 4));
   for (std::int64_t n = 0; n < f.inputs.count; ++n) {
     for (std::int64_t i = 0; i < 4; ++i) {
       double sum = 0;
       for (std::int64_t m = 0; m < M; ++m) sum += samples[(n * M + m) * 4 + i];
-      // M terms below 4 each, in float
-      EXPECT_NEAR(actual[n * 4 + i], sum / double(M), 1e-5) << n << " " << i;
+      // M terms in float, below 4 each unless they are rates
+      EXPECT_NEAR(actual[n * 4 + i], sum / double(M), 1e-5 * (1 + sum / double(M)))
+          << n << " " << i;
     }
   }
 }
@@ -86,7 +87,7 @@ TEST(DrawOutputs, FollowTheirDistribution) {
     return means;
   };
   // 4.5 sigma of a mean of bits: 4.5 * sqrt(1/4 / 20000) = 0.016
-  const auto bits = draw_outputs(Output::bernoulli, repeated({0, 0.3f, 1}), 1, kDraws, 4);
+  const auto bits = draw_outputs(Output::bernoulli, {repeated({0, 0.3f, 1}), {}}, 1, kDraws, 4);
   double sums[3] = {};
   for (std::size_t e = 0; e < bits.size(); ++e) {
     ASSERT_TRUE(bits[e] == 0 || bits[e] == 1);
@@ -96,7 +97,8 @@ TEST(DrawOutputs, FollowTheirDistribution) {
   EXPECT_NEAR(sums[1] / kDraws, 0.3, 0.016);
   EXPECT_EQ(sums[2], kDraws);
 
-  const auto classes = draw_outputs(Output::softmax, repeated({0.2f, 0, 0.7f, 0.1f}), 1, kDraws, 4);
+  const auto classes =
+      draw_outputs(Output::softmax, {repeated({0.2f, 0, 0.7f, 0.1f}), {}}, 1, kDraws, 4);
   ASSERT_EQ(classes.size(), std::size_t(kDraws));
   double seen[4] = {};
   for (const float k : classes) ++seen[int(k)];
@@ -104,7 +106,8 @@ TEST(DrawOutputs, FollowTheirDistribution) {
   EXPECT_EQ(seen[1], 0);
   EXPECT_NEAR(seen[2] / kDraws, 0.7, 0.016);
 
-  const auto values = draw_outputs(Output::gaussian, repeated({5, -1}), 1, kDraws, 4);
+  const SampledOutputs two{repeated({5, -1}), repeated({1, 0.01f})};
+  const auto values = draw_outputs(Output::gaussian, two, 1, kDraws, 4);
   double sum = 0, squares = 0;
   for (std::size_t e = 0; e < values.size(); e += 2) {
     sum += values[e] - 5;
@@ -113,8 +116,41 @@ TEST(DrawOutputs, FollowTheirDistribution) {
   // 4.5 / sqrt(20000) = 0.032 for the mean, sqrt(2) times as much for the variance
   EXPECT_NEAR(sum / kDraws, 0, 0.032);
   EXPECT_NEAR(squares / kDraws, 1, 0.045);
-  EXPECT_EQ(values, draw_outputs(Output::gaussian, repeated({5, -1}), 1, kDraws, 4));
-  EXPECT_NE(values, draw_outputs(Output::gaussian, repeated({5, -1}), 1, kDraws, 5));
+  double narrow = 0;
+  for (std::size_t e = 1; e < values.size(); e += 2) narrow += std::pow(values[e] + 1, 2);
+  EXPECT_NEAR(narrow / kDraws, 1e-4, 1e-4 * 0.045);
+  EXPECT_EQ(values, draw_outputs(Output::gaussian, two, 1, kDraws, 4));
+  EXPECT_NE(values, draw_outputs(Output::gaussian, two, 1, kDraws, 5));
+}
+
+// Mean and variance of a count are its rate; small rates by each probability, too.
+TEST(DrawOutputs, CountsArePoisson) {
+  constexpr std::int64_t kDraws = 20000;
+  for (const float rate : {0.0f, 0.3f, 4.0f, 40.0f, 12345.5f}) {
+    SCOPED_TRACE(rate);
+    const auto counts =
+        draw_outputs(Output::poisson, {std::vector<float>(kDraws, rate), {}}, 1, kDraws, 4);
+    double sum = 0, squares = 0, zeros = 0, fours = 0;
+    for (const float k : counts) {
+      ASSERT_TRUE(k >= 0 && k == std::floor(k));
+      sum += k;
+      squares += std::pow(k - double(rate), 2);
+      zeros += k == 0;
+      fours += k == 4;
+    }
+    const double sigma = std::sqrt(rate / double(kDraws));
+    EXPECT_NEAR(sum / kDraws, rate, 4.5 * sigma);
+    // The fourth central moment is rate + 3 rate^2.
+    EXPECT_NEAR(squares / kDraws, rate,
+                4.5 * std::sqrt((rate + 2 * rate * rate) / double(kDraws)) + 1e-9);
+    const auto P = [&](double k) {
+      return std::exp(k * std::log(rate) - rate - std::lgamma(k + 1));
+    };
+    if (rate > 0) {
+      EXPECT_NEAR(zeros / kDraws, P(0), 0.016);
+      EXPECT_NEAR(fours / kDraws, P(4), 0.016);
+    }
+  }
 }
 
 // Rows of equal inputs get equal predictions if all rows draw alike, and others if each draws its

@@ -92,7 +92,11 @@ std::vector<Case> cases() {
           {"hidden_rate", network(7, {"4s+9d", "6s"}, 5, Output::bernoulli), slow_hidden},
           {"nesterov", network(7, {"9s", "6s"}, 5, Output::bernoulli), nesterov},
           {"adam", network(7, {"4s+9d", "6s"}, 5, Output::softmax), adam},
-          {"adamw", network(7, {"9d", "6d"}, 5, Output::gaussian), adamw}};
+          {"adamw", network(7, {"9d", "6d"}, 5, Output::gaussian), adamw},
+          {"learnt", network(7, {"9s"}, 5, Output::gaussian_learnt), with(Estimator::G5)},
+          {"learnt_each", network(7, {"9s"}, 5, Output::gaussian_each), with(Estimator::G3)},
+          {"predicted", network(7, {"9s"}, 5, Output::gaussian_predicted), with(Estimator::G4)},
+          {"poisson", network(7, {"9s"}, 5, Output::poisson), with(Estimator::G3)}};
 }
 
 // Values in [0, 1], to be drawn as bits.

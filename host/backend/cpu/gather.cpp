@@ -81,6 +81,8 @@ void gather_rows(const GatherArgs& p, const DrawKey& binarize_key, const DrawKey
       if (p.binarize) binarize(bit_draws, row, first, count, out);
       if (p.mean)
         for (std::int64_t i = 0; i < count; ++i) out[i] -= p.mean[first + i];
+      if (p.inverse_scale)
+        for (std::int64_t i = 0; i < count; ++i) out[i] *= p.inverse_scale[first + i];
       if (p.noise > 0) add_noise(noise_draws, noise_key, p.noise, row, first, count, out);
     }
   }

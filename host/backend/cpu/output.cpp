@@ -43,13 +43,97 @@ float bernoulli_log_prob(const float* o, const float* c, const float* y, std::in
   return sum_of(linear) - sum_of(hn::Add(logs, hn::Log(d, product)));
 }
 
-float gaussian_log_prob(const float* o, const float* c, const float* y, std::int64_t D) {
+// One sigma for all outputs.
+float gaussian_log_prob(const float* o, const float* c, const float* y, std::int64_t D,
+                        const Deviation<float>& deviation) {
+  const VF inverse = hn::Set(F32(), deviation.inverse);
   VF squares = hn::Zero(F32());
   for_vectors(D, [&](auto lanes, std::int64_t i) HWY_ATTR {
     const VF residual = hn::Sub(lanes.load(y + i), hn::Add(lanes.load(o + i), lanes.load(c + i)));
-    squares = hn::MulAdd(residual, residual, squares);
+    const VF z = hn::Mul(residual, inverse);
+    squares = hn::MulAdd(z, z, squares);
   });
-  return float(-0.5 * (double(sum_of(squares)) + double(D) * kLogTwoPi));
+  return float(-0.5 * (double(sum_of(squares)) + double(D) * kLogTwoPi) -
+               double(D) * double(deviation.log_sigma));
+}
+
+// deviation_from in vectors.
+struct VectorDeviation {
+  VF log_sigma, inverse, slope;
+};
+
+HWY_INLINE VectorDeviation deviation_in_vectors(VF rho) {
+  const F32 d;
+  const VF shifted = hn::Add(rho, hn::Set(d, float(kSigmaShift)));
+  const VF softplus =
+      hn::Add(hn::Max(shifted, hn::Zero(d)), hn::Log1p(d, exp_of(hn::Neg(hn::Abs(shifted)))));
+  const VF log_sigma = hn::Add(hn::Set(d, float(kLogSigmaFloor)), softplus);
+  return {log_sigma, exp_of(hn::Neg(log_sigma)), sigmoid_of(shifted)};
+}
+
+// rho of learnt sigmas, one per output, and of predicted ones.
+struct LearntRho {
+  const float* rho;
+  template <class Lanes>
+  VF operator()(const Lanes& lanes, std::int64_t i) const {
+    return lanes.load(rho + i);
+  }
+};
+struct PredictedRho {
+  const float *o, *c;  // of the second head
+  template <class Lanes>
+  VF operator()(const Lanes& lanes, std::int64_t i) const {
+    return hn::Add(lanes.load(o + i), lanes.load(c + i));
+  }
+};
+
+// A sigma of its own for each output.
+template <class Rho>
+HWY_INLINE float gaussian_log_prob_each(const float* o, const float* c, const float* y,
+                                        std::int64_t D, const Rho& rho) {
+  const F32 d;
+  VF squares = hn::Zero(d), logs = hn::Zero(d);
+  for_vectors(D, [&](auto lanes, std::int64_t i) HWY_ATTR {
+    const VectorDeviation sigma = deviation_in_vectors(rho(lanes, i));
+    const VF residual = hn::Sub(lanes.load(y + i), hn::Add(lanes.load(o + i), lanes.load(c + i)));
+    const VF z = hn::Mul(residual, sigma.inverse);
+    squares = hn::MulAdd(z, z, squares);
+    logs = hn::Add(logs, lanes.or_else(sigma.log_sigma, hn::Zero(d)));
+  });
+  return float(-0.5 * (double(sum_of(squares)) + double(D) * kLogTwoPi) - double(sum_of(logs)));
+}
+
+// rate_of in vectors.
+struct VectorRate {
+  VF base, stretch;
+};
+
+HWY_INLINE VectorRate rate_in_vectors(VF o) {
+  const F32 d;
+  const VF max = hn::Set(d, float(kMaxLogRate));
+  return {exp_of(hn::Min(o, max)),
+          hn::Add(hn::Set(d, 1.0f), hn::Max(hn::Sub(o, max), hn::Zero(d)))};
+}
+
+// Without the targets' log t!, which the particles of an example share.
+float poisson_log_prob(const float* o, const float* c, const float* y, std::int64_t D) {
+  const F32 d;
+  VF sum = hn::Zero(d);
+  for_vectors(D, [&](auto lanes, std::int64_t i) HWY_ATTR {
+    const VF logit = hn::Add(lanes.load(o + i), lanes.load(c + i));
+    const VectorRate rate = rate_in_vectors(logit);
+    const VF log_rate =
+        hn::Add(hn::Min(logit, hn::Set(d, float(kMaxLogRate))), hn::Log(d, rate.stretch));
+    const VF term = hn::MulSub(lanes.load(y + i), log_rate, hn::Mul(rate.base, rate.stretch));
+    sum = hn::Add(sum, lanes.or_else(term, hn::Zero(d)));
+  });
+  return sum_of(sum);
+}
+
+float log_factorials(const float* y, std::int64_t D) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < D; ++i) sum += double(log_factorial(y[i]));
+  return float(sum);
 }
 
 // Sums over v = o + c; c may be null.
@@ -71,7 +155,8 @@ LogSumExp<float> log_sum_exp(const float* o, const float* c, std::int64_t D) {
 
 void log_prob(const OutputLogProbArgs& args, std::int64_t first, std::int64_t count) {
   const auto& [p, log_w] = args;
-  const std::int64_t D = p.o.cols;
+  const std::int64_t D = p.D_out();
+  float constant = 0;
   for (std::int64_t r = first; r < first + count; ++r) {
     const float* o = p.o.row(r);
     const float* y = target_of(p, r);
@@ -80,7 +165,18 @@ void log_prob(const OutputLogProbArgs& args, std::int64_t first, std::int64_t co
         log_w[r] = bernoulli_log_prob(o, p.c, y, D);
         break;
       case Output::gaussian:
-        log_w[r] = gaussian_log_prob(o, p.c, y, D);
+      case Output::gaussian_learnt:
+        log_w[r] = gaussian_log_prob(o, p.c, y, D, p.deviation(o, 0));
+        break;
+      case Output::gaussian_each:
+        log_w[r] = gaussian_log_prob_each(o, p.c, y, D, LearntRho{p.scale.rho});
+        break;
+      case Output::gaussian_predicted:
+        log_w[r] = gaussian_log_prob_each(o, p.c, y, D, PredictedRho{o + D, p.c + D});
+        break;
+      case Output::poisson:
+        if (r == first || r % p.tile.M == 0) constant = log_factorials(y, D);
+        log_w[r] = poisson_log_prob(o, p.c, y, D) - constant;
         break;
       case Output::softmax: {
         const auto k = std::int64_t(y[0]);
@@ -88,6 +184,7 @@ void log_prob(const OutputLogProbArgs& args, std::int64_t first, std::int64_t co
         break;
       }
     }
+    log_w[r] += p.scale.log_jacobian;
   }
 }
 
@@ -103,7 +200,16 @@ HWY_INLINE void for_means(Output output, const float* o, const float* c, std::in
                          HWY_ATTR { use(lanes, i, sigmoid_of(value(lanes, i))); });
       break;
     case Output::gaussian:
+    case Output::gaussian_learnt:
+    case Output::gaussian_each:
+    case Output::gaussian_predicted:
       for_vectors(D, [&](auto lanes, std::int64_t i) HWY_ATTR { use(lanes, i, value(lanes, i)); });
+      break;
+    case Output::poisson:
+      for_vectors(D, [&](auto lanes, std::int64_t i) HWY_ATTR {
+        const VectorRate rate = rate_in_vectors(value(lanes, i));
+        use(lanes, i, hn::Mul(rate.base, rate.stretch));
+      });
       break;
     case Output::softmax: {
       const VF lse = hn::Set(F32(), log_sum_exp(o, c, D).value());
@@ -119,27 +225,94 @@ void mean_output(const AccumulateMeanOutputArgs& args, std::int64_t first, std::
   const auto& [p, mean] = args;
   for (std::int64_t r = first * p.tile.M; r < (first + count) * p.tile.M; ++r) {
     float* out = mean.row(r / p.tile.M);
-    for_means(p.output, p.o.row(r), p.c, p.o.cols,
+    for_means(p.output, p.o.row(r), p.c, p.D_out(),
               [&](auto lanes, std::int64_t i, VF value)
                   HWY_ATTR { lanes.store(hn::Add(lanes.load(out + i), value), out + i); });
   }
 }
 
-// Eq. (15) (16): g_o = weight (t - E[y | o])
+// Eq. (15) (16): softmax and Bernoulli have g_o = weight (t - E[y | o])
+void residual_grad(const OutputOperands& p, const float* o, const float* y, float weight,
+                   float* g) {
+  const VF w = hn::Set(F32(), weight);
+  const bool one_hot = row_of(p.output).class_target;
+  for_means(p.output, o, p.c, p.D_out(), [&](auto lanes, std::int64_t i, VF mean) HWY_ATTR {
+    const VF residual = one_hot ? hn::Neg(mean) : hn::Sub(lanes.load(y + i), mean);
+    lanes.store(hn::Mul(w, residual), g + i);
+  });
+  if (one_hot) g[std::int64_t(y[0])] += weight;
+}
+
+// One sigma for all outputs. Returns weight * d log P / d rho.
+float gaussian_grad(const OutputOperands& p, const float* o, const float* y, float weight,
+                    float* g) {
+  const Deviation<float> deviation = p.deviation(o, 0);
+  const F32 d;
+  const VF w = hn::Set(d, weight), inverse = hn::Set(d, deviation.inverse);
+  VF squares = hn::Zero(d);
+  for_vectors(p.D_out(), [&](auto lanes, std::int64_t i) HWY_ATTR {
+    const VF residual = hn::Sub(lanes.load(y + i), hn::Add(lanes.load(o + i), lanes.load(p.c + i)));
+    const VF z = hn::Mul(residual, inverse);
+    squares = hn::MulAdd(z, z, squares);
+    lanes.store(hn::Mul(w, hn::Mul(z, inverse)), g + i);
+  });
+  return weight * deviation.slope * (sum_of(squares) - float(p.D_out()));
+}
+
+// A sigma of its own for each output; g_rho: where weight * d log P / d rho goes.
+template <class Rho>
+HWY_INLINE void gaussian_grad_each(const OutputOperands& p, const float* o, const float* y,
+                                   const Rho& rho, float weight, float* g, float* g_rho) {
+  const F32 d;
+  const VF w = hn::Set(d, weight);
+  for_vectors(p.D_out(), [&](auto lanes, std::int64_t i) HWY_ATTR {
+    const VectorDeviation sigma = deviation_in_vectors(rho(lanes, i));
+    const VF residual = hn::Sub(lanes.load(y + i), hn::Add(lanes.load(o + i), lanes.load(p.c + i)));
+    const VF z = hn::Mul(residual, sigma.inverse);
+    lanes.store(hn::Mul(w, hn::Mul(z, sigma.inverse)), g + i);
+    const VF score = hn::Mul(hn::MulSub(z, z, hn::Set(d, 1.0f)), sigma.slope);
+    lanes.store(hn::Mul(w, score), g_rho + i);
+  });
+}
+
+void poisson_grad(const OutputOperands& p, const float* o, const float* y, float weight, float* g) {
+  const VF w = hn::Set(F32(), weight);
+  for_vectors(p.D_out(), [&](auto lanes, std::int64_t i) HWY_ATTR {
+    const VectorRate rate = rate_in_vectors(hn::Add(lanes.load(o + i), lanes.load(p.c + i)));
+    const VF score = hn::Sub(hn::Div(lanes.load(y + i), rate.stretch), rate.base);
+    lanes.store(hn::Mul(w, score), g + i);
+  });
+}
+
 void grad(const OutputGradArgs& args, std::int64_t first, std::int64_t count) {
-  const auto& [p, weight, rows, g_o] = args;
+  const auto& [p, weights, rows, g_o, g_scale] = args;
+  const std::int64_t D = p.D_out();
   for (std::int64_t k = first; k < first + count; ++k) {
     const std::int64_t r = rows.source(k);
-    const VF w = hn::Set(F32(), weight[r]);
-    const float* y = target_of(p, r);
+    const float *o = p.o.row(r), *y = target_of(p, r);
+    const float weight = weights[r];
     float* g = g_o.row(k);
-    const bool one_hot = row_of(p.output).class_target;
-    for_means(p.output, p.o.row(r), p.c, p.o.cols,
-              [&](auto lanes, std::int64_t i, VF mean) HWY_ATTR {
-                const VF residual = one_hot ? hn::Neg(mean) : hn::Sub(lanes.load(y + i), mean);
-                lanes.store(hn::Mul(w, residual), g + i);
-              });
-    if (one_hot) g[std::int64_t(y[0])] += weight[r];
+    switch (p.output) {
+      case Output::softmax:
+      case Output::bernoulli:
+        residual_grad(p, o, y, weight, g);
+        break;
+      case Output::gaussian:
+        gaussian_grad(p, o, y, weight, g);
+        break;
+      case Output::gaussian_learnt:
+        g_scale.row(k)[0] = gaussian_grad(p, o, y, weight, g);
+        break;
+      case Output::gaussian_each:
+        gaussian_grad_each(p, o, y, LearntRho{p.scale.rho}, weight, g, g_scale.row(k));
+        break;
+      case Output::gaussian_predicted:
+        gaussian_grad_each(p, o, y, PredictedRho{o + D, p.c + D}, weight, g, g + D);
+        break;
+      case Output::poisson:
+        poisson_grad(p, o, y, weight, g);
+        break;
+    }
   }
 }
 

@@ -126,10 +126,10 @@ void PlainBackend::run(const OutputLogProbArgs& args) {
     const float* o = p.o.row(r);
     const float* y = target_row(p, r);
     double sum = -double(normalizer(p, o));
-    for (std::int64_t i = 0; i < p.o.cols; ++i) {
-      sum += log_prob_at(p.output, o[i] + p.c[i], target_at(p.output, y, i));
+    for (std::int64_t i = 0; i < p.D_out(); ++i) {
+      sum += log_prob_at(p.output, o[i] + p.c[i], target_at(p.output, y, i), p.deviation(o, i));
     }
-    args.log_w[r] = float(sum);
+    args.log_w[r] = float(sum + double(p.scale.log_jacobian));
   }
 }
 
@@ -139,7 +139,7 @@ void PlainBackend::run(const AccumulateMeanOutputArgs& args) {
     const float* o = p.o.row(r);
     float* out = args.mean.row(r / p.tile.M);
     const float lse = normalizer(p, o);
-    for (std::int64_t i = 0; i < p.o.cols; ++i)
+    for (std::int64_t i = 0; i < p.D_out(); ++i)
       out[i] += output_mean_at(p.output, o[i] + p.c[i], lse);
   }
 }
@@ -166,16 +166,38 @@ void PlainBackend::run(const ParticleWeightsArgs& p) {
   }
 }
 
+// The score of rho goes to a second logit, to rho's own column, or to the row's sum.
 void PlainBackend::run(const OutputGradArgs& args) {
   const OutputOperands& p = args.of;
+  const std::int64_t D = p.D_out();
   for (std::int64_t i = 0; i < args.rows.count; ++i) {
     const std::int64_t r = args.rows.source(i);
     const float* o = p.o.row(r);
     const float* y = target_row(p, r);
-    const float lse = normalizer(p, o);
-    for (std::int64_t j = 0; j < p.o.cols; ++j) {
-      const float mean = output_mean_at(p.output, o[j] + p.c[j], lse);
-      args.g_o.row(i)[j] = args.weight[r] * (target_at(p.output, y, j) - mean);
+    const float lse = normalizer(p, o), weight = args.weight[r];
+    float *g_o = args.g_o.row(i), *g_scale = args.g_scale.row(i);
+    double sum = 0;
+    for (std::int64_t j = 0; j < D; ++j) {
+      const float logit = o[j] + p.c[j], t = target_at(p.output, y, j);
+      const Deviation<float> deviation = p.deviation(o, j);
+      g_o[j] = weight * output_score_at(p.output, logit, t, lse, deviation);
+      switch (p.output) {
+        case Output::gaussian_learnt:
+          sum += scale_score_at(logit, t, deviation);
+          g_scale[0] = float(weight * sum);
+          break;
+        case Output::gaussian_each:
+          g_scale[j] = weight * scale_score_at(logit, t, deviation);
+          break;
+        case Output::gaussian_predicted:
+          g_o[D + j] = weight * scale_score_at(logit, t, deviation);
+          break;
+        case Output::softmax:
+        case Output::bernoulli:
+        case Output::gaussian:
+        case Output::poisson:
+          break;  // no rho
+      }
     }
   }
 }

@@ -13,14 +13,14 @@ namespace sfnn {
 enum class DataPart { train, valid, test };
 
 struct ArrayShape {
-  std::string output = "bernoulli";  // distribution of y: softmax, bernoulli, gaussian
+  std::string output = "bernoulli";  // distribution of y: softmax, bernoulli, gaussian, poisson
   std::int64_t inputs = 0;           // numbers of an x; zero is allowed: a generative model
   std::int64_t outputs = 0;          // numbers of a y; softmax: how many classes there are
   bool center = false;               // take the mean of the training inputs off x
 };
 
 // Row-major, as many rows of x as of y. Softmax: y has one number per example, its class from 0;
-// Bernoulli: numbers in 0 .. 1; Gaussian: any.
+// Bernoulli: numbers in 0 .. 1; Gaussian: any; Poisson: whole numbers from 0.
 struct Arrays {
   std::span<const float> x, y;
 };

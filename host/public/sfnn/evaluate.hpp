@@ -30,11 +30,15 @@ struct Evaluation {
   std::vector<double> curve;  // mean of C_hat_1 .. C_hat_M, all from the same particles
   std::vector<double> log_p;  // C_hat_M of each example: the estimate of log P(y|x)
   double effective_particles = 1;
-  std::optional<double> error;          // softmax: share with a wrong argmax of mean_m P(y|h^m)
-  std::optional<double> criterion_sse;  // Gaussian: mean of -2 logmeanexp_m(-SSE_m / 2)
-  std::optional<double> mean_sse;       // Gaussian: mean SSE of the mean prediction
-  EvaluationErrors standard_error;      // over the examples
-  EvaluationErrors draw_sd;             // standard deviation over the draws
+  std::optional<double> error;  // softmax: share with a wrong argmax of mean_m P(y|h^m)
+  // Gaussian, one sigma for all outputs: mean of -2 sigma^2 logmeanexp_m(-SSE_m / (2 sigma^2)), the
+  // SSE that a single prediction would need for the same criterion. Absent if outputs differ in
+  // sigma: errors are then not weighed alike.
+  std::optional<double> criterion_sse;
+  std::optional<double> mean_sse;   // Gaussian, Poisson: mean SSE of the mean prediction
+  std::optional<double> sigma;      // learnt: the standard deviation; one per output: their r.m.s.
+  EvaluationErrors standard_error;  // over the examples
+  EvaluationErrors draw_sd;         // standard deviation over the draws
 };
 
 // Throws ConfigError if there are no such examples or they do not fit the network.
@@ -57,7 +61,7 @@ struct Inputs {
   std::int64_t rows = 0;
 };
 
-// mean_m E[y|h^m]: probabilities of classes or bits, or means. [rows, network.outputs()]
+// mean_m E[y|h^m]: probabilities of classes or bits, rates, or means. [rows, network.outputs()]
 std::vector<float> predict(const Network&, const Inputs&, const PredictOptions& = {});
 
 struct SampleOptions {
@@ -67,8 +71,8 @@ struct SampleOptions {
   bool expected = false;    // E[y|h] of each draw of the hidden units, not y itself
 };
 
-// Draws of y: bits, values with unit-variance noise, or classes. [rows, samples, outputs()]; for
-// classes, unless `expected`, [rows, samples].
+// Draws of y: bits, values with the noise of their sigma, counts, or classes. [rows, samples,
+// outputs()]; for classes, unless `expected`, [rows, samples].
 std::vector<float> sample(const Network&, const Inputs&, const SampleOptions& = {});
 
 }  // namespace sfnn

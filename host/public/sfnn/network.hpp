@@ -16,7 +16,9 @@ namespace sfnn {
 // Layer l reads z, the output of the layer below (x for the first), and has
 //   stochastic units     s ~ Bernoulli(sigma(z W_s + b_s)): "layer1.W_s", "layer1.b_s"
 //   deterministic units  d = sigma(z W_d + s U + b_d): "layer1.W_d", "layer1.U", "layer1.b_d"
-// The output is o = z V + c. Matrices are [inputs, units], row-major; biases [units].
+// The output is o = z V + c; sigma of Gaussian targets is 0.001 + 0.999 exp(rho) if it is learnt,
+// with a parameter "rho", or predicted, with rho as the second half of o. Matrices are [inputs,
+// units], row-major; biases [units].
 struct WeightTensor {
   std::string name;
   std::vector<std::int64_t> shape;
@@ -39,7 +41,7 @@ class Network {
   void save(const std::filesystem::path&) const;
 
   std::string description() const;  // "392-200s-200s-392 bernoulli"
-  std::string output() const;       // distribution of y: softmax, bernoulli, gaussian
+  std::string output() const;       // distribution of y: softmax, bernoulli, gaussian, ...
   std::int64_t inputs() const;
   std::int64_t outputs() const;             // numbers of a y; softmax: how many classes there are
   std::vector<std::string> hidden() const;  // "200s" stochastic, "200d" deterministic, ...

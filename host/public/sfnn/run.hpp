@@ -66,7 +66,7 @@ struct EpochRecord {
   // Of the moving average of the weights, with train.ema; all else is of the weights as trained.
   std::optional<double> average_valid_nll, average_valid_error;
   // The last epoch only.
-  std::optional<double> test_nll, test_error, test_criterion_sse, test_mean_sse;
+  std::optional<double> test_nll, test_error, test_criterion_sse, test_mean_sse, test_sigma;
   std::optional<std::int64_t> test_particles, test_examples;
   std::optional<double> test_nll_se, test_error_se, test_criterion_sse_se, test_mean_sse_se;
   std::optional<double> average_test_nll, average_test_error, average_test_criterion_sse,
