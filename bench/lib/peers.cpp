@@ -54,7 +54,7 @@ void write_case(const Workload& w, const fs::path& folder) {
   const std::int64_t N = w.evaluation ? examples.count : std::min(w.options.batch, examples.count);
   const std::int64_t M = w.evaluation ? 100 : w.options.particles;
   const std::int64_t tile_size = w.evaluation ? 10 : N;
-  const Model model(*backend, w.spec, w.params, w.data.x_mean);
+  const Model model(*backend, w.spec, w.params, w.data.units);
   const StagedData data(*backend, examples, tile_size);
   const PassOptions options{.estimator = row_of(w.options.estimator),
                             .c = float(w.options.c_or_default(M)),
@@ -68,7 +68,7 @@ void write_case(const Workload& w, const fs::path& folder) {
   HiddenBits h(w.spec.depth());
   for (std::int64_t first = 0; first < N; first += tile_size) {
     const Tile tile{.first = first, .N = std::min(tile_size, N - first), .M = M};
-    data.gather(tile, {}, model.x_mean(), pass);
+    data.gather(tile, {}, model.gather_units(), pass);
     pass.forward(tile, model.params());
     pass.log_prob(model.params());
     pass.weigh(C_hat.data() + first, ess.data() + first);

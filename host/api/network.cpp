@@ -36,7 +36,7 @@ Network::Impl::Impl(const Device& on, Checkpoint checkpoint)
       saved(std::move(checkpoint)),
       config(RunConfig::Impl{saved.config}),
       model(backend_of(device), saved.network(), saved.weights(saved.config.eval.weights),
-            saved.x_mean) {}
+            saved.units) {}
 
 Network::Network(const Device& device, const Data& data, const RunConfig& config)
     : Network(Training(device, data, config).network()) {}

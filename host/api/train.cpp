@@ -23,7 +23,7 @@ Trainer make_trainer(const Device& device, const DataSet& data, const Config& co
   const TrainOptions options = train_options_of(config, machine_of(device), backend, saved);
   const TrainPlan plan = plan_training(backend, spec, options, data);
   require_memory(plan, backend);
-  return {plan, Model(backend, spec, weights, data.x_mean), options, data};
+  return {plan, Model(backend, spec, weights, data.units), options, data};
 }
 
 std::vector<float> first_weights(const Config& config, const Data& data) {

@@ -41,7 +41,7 @@ struct EstimatorsCommand {
 struct TrainingPath {
   Config config;
   NetworkSpec network;
-  std::vector<float> x_mean;
+  Units units;
   std::vector<PathPoint<std::vector<float>>> weights;  // by step
 
   void add(const fs::path& file) {
@@ -49,7 +49,7 @@ struct TrainingPath {
     if (weights.empty()) {
       config = checkpoint.config;
       network = checkpoint.network();
-      x_mean = checkpoint.x_mean;
+      units = checkpoint.units;
     } else if (const auto changed = differences(config, checkpoint.config); !changed.empty()) {
       throw ConfigError(
           fmt::format("{} belongs to another run than the checkpoints before it ({}): "
@@ -147,7 +147,7 @@ int run_estimators(const EstimatorsCommand& command) {
   require_data_inside(path.config, command.machine, command.settings);
   const auto backend = make_backend(command.machine.backend);
   DataSet data = data_of(path.config, command.machine);
-  data.x_mean = path.x_mean;
+  data.units = path.units;
   if (network_of(path.config, data) != path.network) {
     throw ConfigError(
         fmt::format("the checkpoints' network {} does not fit these settings and data",
@@ -165,11 +165,11 @@ int run_estimators(const EstimatorsCommand& command) {
   std::fflush(stdout);
   if (cM.empty()) {
     follow(command, path, options, [&](const auto& params, const StudyOptions& with) {
-      return study_estimators(Model(*backend, spec, params, data.x_mean), data, with);
+      return study_estimators(Model(*backend, spec, params, data.units), data, with);
     });
   } else {
     follow(command, path, options, [&](const auto& params, const StudyOptions& with) {
-      return norm_against_c(Model(*backend, spec, params, data.x_mean), data, with, cM);
+      return norm_against_c(Model(*backend, spec, params, data.units), data, with, cM);
     });
   }
   return kDone;

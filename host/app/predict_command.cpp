@@ -89,7 +89,7 @@ NpyArray predict(const PredictCommand& command, const Config& config, const Chec
   const std::int64_t count = read.x.rows();
   const Examples inputs = inputs_only(spec, std::move(read.x), count);
   const auto backend = make_backend(command.machine.backend);
-  const Model model(*backend, spec, saved.weights(config.eval.weights), saved.x_mean);
+  const Model model(*backend, spec, saved.weights(config.eval.weights), saved.units);
   if (command.samples == 0) {
     return array_of<float>({inputs.count, spec.D_out},
                            mean_outputs(model, inputs, {config.eval.particles, config.train.seed}));
@@ -164,8 +164,8 @@ void add_predict_command(CLI::App& app, int& code) {
   sub->footer(
       "uint8 inputs are read as in training, which `sfnn info RUN` shows: grey values, divided by "
       "255, bits, or numbers as\nthey are; --set data.bytes=grey or number says otherwise. Other "
-      "types are used as they are. The mean subtracted from\nthe inputs in training is subtracted "
-      "here, too.\n\n" +
+      "types are used as they are. Inputs that were\ncentred or standardised in training are "
+      "so here; predictions are in the targets' own units.\n\n" +
       examples("  sfnn predict runs/digits --input digits.npy --out probabilities.csv\n"
                "  sfnn predict runs/halves --input upper.npy --samples 20 --out lower.npy"));
   sub->callback([command, &code] { code = run_predict(*command); });

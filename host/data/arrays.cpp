@@ -58,7 +58,10 @@ DataSet data_of_arrays(const ArrayShape& shape, const Arrays& train, const Array
   data.valid = copy(data, valid);
   data.test = copy(data, test);
   if (data.train.count == 0) throw DataError("there is no example to train on");
-  if (shape.center) data.x_mean = data.train.x.mean();
+  const auto standardize = from_string<Standardize>(shape.standardize);
+  require(standardize.has_value(),
+          fmt::format("standardize '{}' is not known: use none, x, y or both", shape.standardize));
+  data.units = units_of(data, *standardize, shape.center);
   return data;
 }
 

@@ -98,7 +98,7 @@ DataSet load_data(const DataOptions& options) {
   DataSet data = load(options, task);
   if (options.set != "files")
     data.x_bytes = draws_bits(options) ? ByteEncoding::pixels : ByteEncoding::grey;
-  if (options.center) data.x_mean = data.train.x.mean();
+  data.units = units_of(data, options.standardize, options.center);
   return data;
 }
 

@@ -10,6 +10,7 @@
 
 #include "host/base/names.hpp"
 #include "host/data/bytes.hpp"
+#include "host/data/units.hpp"
 #include "kernels/output.hpp"
 
 namespace sfnn {
@@ -48,7 +49,7 @@ struct DataSet {
   std::int64_t D_in = 0, D_out = 0;
   Output output = Output::bernoulli;  // its family: see kTargetOutputs
   bool binarize_train = false;  // bits of the training examples are drawn each time they are seen
-  std::vector<float> x_mean;    // mean of the training inputs, subtracted from x; empty: x as it is
+  Units units = {};             // in which the network sees x and y
   ImageShape x_image, y_image;
   bool y_below_x = false;  // halves: y continues the picture of x downwards
   // How bytes were read, and are to be read in other files of inputs and of targets.
@@ -86,6 +87,7 @@ struct DataOptions {
   Task task = Task::automatic;                   // denoise is for glyphs, faces for faces
   Binarize binarize = Binarize::once;            // halves of grey images
   bool center = false;                           // subtract the training mean from x
+  Standardize standardize = Standardize::none;   // of the training examples, for all
   std::int64_t limit = 0;                        // number of training examples, at most; 0: all
   std::int64_t valid = 0;                        // number of others set aside for validation
   std::int64_t test_limit = 0;                   // the same for the test examples; 0: all

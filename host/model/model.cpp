@@ -1,5 +1,9 @@
 #include "host/model/model.hpp"
 
+#include <fmt/format.h>
+
+#include <utility>
+
 #include "host/base/error.hpp"
 
 namespace sfnn {
@@ -16,16 +20,66 @@ void require_params(const ParamLayout& layout, std::span<const float> params) {
     throw DataError("the weights do not fit the network");
 }
 
+bool has_one_sigma(Output output) {
+  switch (output) {
+    case Output::gaussian:
+    case Output::gaussian_learnt:
+      return true;
+    case Output::softmax:
+    case Output::bernoulli:
+    case Output::gaussian_each:
+    case Output::gaussian_predicted:
+    case Output::poisson:
+      return false;
+  }
+  return false;
+}
+
+Units units_for(const NetworkSpec& spec, const Units& units) {
+  const bool has_y_units = row_of(spec.output).family == Output::gaussian;
+  Units::visit(units, [&](const char* name, const std::vector<float>& array, bool of_x) {
+    const std::int64_t wanted = of_x ? spec.D_in : has_y_units ? spec.D_out : 0;
+    if (!array.empty() && std::int64_t(array.size()) != wanted)
+      throw DataError(fmt::format("{} does not fit the network", name));
+  });
+  return has_one_sigma(spec.output) ? with_common_y_scale(units) : units;
+}
+
+// All arrays one after another, scales as what is multiplied by.
+std::vector<float> gather_arrays(const Units& units) {
+  std::vector<float> all(units.x_mean);
+  for (const float scale : units.x_scale) all.push_back(1 / scale);
+  all.insert(all.end(), units.y_mean.begin(), units.y_mean.end());
+  for (const float scale : units.y_scale) all.push_back(1 / scale);
+  return all;
+}
+
 }  // namespace
 
 Model::Model(Backend& backend, const NetworkSpec& spec, std::span<const float> params,
-             std::span<const float> x_mean, std::uint32_t first_site)
-    : backend_(&backend), spec_(spec), layout_(spec), first_site_(first_site) {
+             const Units& units, std::uint32_t first_site)
+    : backend_(&backend),
+      spec_(spec),
+      layout_(spec),
+      units_(units_for(spec, units)),
+      first_site_(first_site) {
   require_params(layout_, params);
-  if (!x_mean.empty() && std::int64_t(x_mean.size()) != spec.D_in)
-    throw DataError("the mean of the inputs does not fit the network");
   params_ = uploaded(backend, params);
-  x_mean_ = uploaded(backend, x_mean);
+  gathers_ = uploaded(backend, gather_arrays(units_));
+}
+
+// In the order of gather_arrays.
+Model::GatherUnits Model::gather_units() const {
+  GatherUnits units;
+  const float* next = gathers_ ? gathers_->floats() : nullptr;
+  const auto take = [&](const std::vector<float>& array, const float*& place) {
+    if (!array.empty() && next) place = std::exchange(next, next + array.size());
+  };
+  take(units_.x_mean, units.x_mean);
+  take(units_.x_scale, units.x_inverse_scale);
+  take(units_.y_mean, units.y_mean);
+  take(units_.y_scale, units.y_inverse_scale);
+  return units;
 }
 
 void Model::set_params(std::span<const float> params) {
@@ -53,10 +107,10 @@ Model Model::with_own_params() const {
   return copy;
 }
 
-Model Model::for_centred_inputs() const {
-  Model centred = *this;
-  centred.x_mean_ = std::make_shared<Buffer>();
-  return centred;
+Model Model::for_gathered_examples() const {
+  Model gathered = *this;
+  gathered.gathers_.reset();
+  return gathered;
 }
 
 }  // namespace sfnn

@@ -8,17 +8,25 @@
 #include <vector>
 
 #include "host/backend/backend.hpp"
+#include "host/data/units.hpp"
 #include "host/model/network.hpp"
 
 namespace sfnn {
 
+// What the output distribution has to know of the units of y.
+struct TargetUnits {
+  double scale = 1;  // that a given sigma is in
+  double log_jacobian = 0;
+};
+
 class Model {
  public:
-  // params: [ParamLayout(spec).size]. x_mean: [D_in], subtracted from every input, or empty. Both
-  // are copied. Throws DataError if they do not fit the network.
+  // params: [ParamLayout(spec).size]. units: in which it sees its numbers; with one scale for all
+  // targets if one sigma serves them all. Both are copied. Throws DataError if they do not fit the
+  // network.
   // Hidden layer l draws its units at site first_site + l: see Site in kernels/philox.hpp.
-  Model(Backend&, const NetworkSpec&, std::span<const float> params,
-        std::span<const float> x_mean = {}, std::uint32_t first_site = 0);
+  Model(Backend&, const NetworkSpec&, std::span<const float> params, const Units& units = {},
+        std::uint32_t first_site = 0);
 
   Backend& backend() const { return *backend_; }
   const NetworkSpec& spec() const { return spec_; }
@@ -27,8 +35,15 @@ class Model {
   const float* params() const { return params_->floats(); }
   float* params() { return params_->floats(); }
   Buffer& params_buffer() { return *params_; }
-  const float* x_mean() const { return x_mean_->floats(); }  // null: nothing is subtracted
-  std::size_t bytes() const { return params_->bytes() + x_mean_->bytes(); }
+  const Units& units() const { return units_; }
+  // The same in the backend's memory, for examples that are gathered.
+  struct GatherUnits {
+    const float *x_mean = nullptr, *x_inverse_scale = nullptr;
+    const float *y_mean = nullptr, *y_inverse_scale = nullptr;
+  };
+  GatherUnits gather_units() const;
+  TargetUnits target_units() const { return {units_.y_scale_of(0), units_.log_jacobian()}; }
+  std::size_t bytes() const { return params_->bytes() + (gathers_ ? gathers_->bytes() : 0); }
 
   std::uint32_t first_site() const { return first_site_; }
 
@@ -40,14 +55,17 @@ class Model {
   Model as_stochastic() const;
   // The same network with a copy of the weights in memory of its own.
   Model with_own_params() const;
-  // These weights, for inputs whose mean has already been subtracted. Shares their memory, too.
-  Model for_centred_inputs() const;
+  // These weights, for examples that were gathered before and are in its units already. Shares
+  // their memory, too.
+  Model for_gathered_examples() const;
 
  private:
   Backend* backend_;
   NetworkSpec spec_;
   ParamLayout layout_;
-  std::shared_ptr<Buffer> params_, x_mean_;
+  Units units_;
+  std::shared_ptr<Buffer> params_;
+  std::shared_ptr<Buffer> gathers_;  // the arrays of units_, scales inverted; null: none are used
   std::uint32_t first_site_;
 };
 

@@ -104,7 +104,8 @@ Test tested_on(const ReportRun& run, const std::vector<std::string>& settings) {
   Test facts = {{"data", run.measured ? run.measured->data_name : config.data.set},
                 {"test examples", counted ? fmt::format("{}", test->examples) : ""},
                 {"M", fmt::format("{}", test ? test->particles : config.eval.particles)}};
-  std::set<std::string_view> idle = {"data.limit", "data.noise", "data.center"};  // of training
+  // Of training; figures are in the targets' own units.
+  std::set<std::string_view> idle = {"data.limit", "data.noise", "data.center", "data.standardize"};
   if (counted) idle.insert("data.test_limit");
   for (const auto& [key, text] : key_texts(config))
     if (key.starts_with("data.")) facts.emplace_back(key, idle.contains(key) ? "" : text);

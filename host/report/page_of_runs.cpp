@@ -86,7 +86,7 @@ Measured measure(Backend& backend, const LoadedNetwork& loaded, const ReportOpti
   std::vector<LayerActivity> start;
   try {
     const auto weights = starting_weights(config, network_of(config, data), warn);
-    start = activity({backend, loaded.model().spec(), weights, data.x_mean});
+    start = activity({backend, loaded.model().spec(), weights, data.units});
   } catch (const Error& error) {
     warn(fmt::format("the weights that it started from are not shown: {}", error.what()));
   }

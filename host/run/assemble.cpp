@@ -7,6 +7,7 @@
 
 #include "host/base/error.hpp"
 #include "host/data/search_path.hpp"
+#include "host/data/target_warnings.hpp"
 #include "host/run/run_directory.hpp"
 
 namespace sfnn {
@@ -41,7 +42,13 @@ DataSet data_of(const Config& config, const MachineOptions& machine) {
   DataOptions options = config.data;
   options.seed = config.train.data_seed;
   options.root = machine.data_root;
-  return load_data(options);
+  DataSet data = load_data(options);
+  const Sigma& sigma = config.net.sigma;
+  const bool given = row_of(sigma.output).sigma.empty();
+  for (std::string& warning :
+       target_warnings(data, given ? std::optional(sigma.value) : std::nullopt))
+    data.warnings.push_back(std::move(warning));
+  return data;
 }
 
 NetworkSpec network_of(const Config& config, const DataSet& data) {
@@ -106,7 +113,7 @@ Checkpoint checkpoint_of(TrainState state, const Trainer& trainer, const Config&
                          const DataSet& data) {
   state.epoch = state.step / trainer.steps_per_epoch();
   return {.state = std::move(state),
-          .x_mean = data.x_mean,
+          .units = trainer.model().units(),
           .x_bytes = data.x_bytes,
           .y_bytes = data.y_bytes,
           .config = config,

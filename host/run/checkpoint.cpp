@@ -263,6 +263,13 @@ class TensorReader {
                                                 : take(prefix + array.name, {array.size})});
   }
 
+  // Empty if the file has none of this name.
+  std::vector<float> take_if_there(const std::string& tensor, std::int64_t size) {
+    return file_.find(tensor) ? take(tensor, {size}) : std::vector<float>();
+  }
+
+  [[noreturn]] void fail(const std::string& why) const { refuse(name_, why); }
+
   void expect_end() const {
     if (taken_ != file_.tensors.size())
       refuse(name_, "it holds tensors that do not belong to its network");
@@ -273,6 +280,18 @@ class TensorReader {
   std::string_view name_;
   std::size_t taken_ = 0;
 };
+
+void read_units(TensorReader& reader, Checkpoint& checkpoint) {
+  const NetworkSpec& network = checkpoint.network();
+  const bool real_targets = row_of(network.output).family == Output::gaussian;
+  Units::visit(checkpoint.units, [&](const char* name, std::vector<float>& array, bool of_x) {
+    if (of_x || real_targets)
+      array = reader.take_if_there(name, of_x ? network.D_in : network.D_out);
+  });
+  for (const auto* scale : {&checkpoint.units.x_scale, &checkpoint.units.y_scale})
+    if (std::ranges::any_of(*scale, [](float s) { return !(s > 0) || !std::isfinite(1 / s); }))
+      reader.fail("a scale of its inputs or targets is not above 0");
+}
 
 }  // namespace
 
@@ -287,10 +306,12 @@ TensorFile to_tensor_file(const Checkpoint& checkpoint) {
   TensorFile file;
   for (const auto& [name, network] : checkpoint.state.networks)
     add_network(file, prefix_of(name), network, checkpoint.config);
-  if (!checkpoint.x_mean.empty()) {
-    require_size(checkpoint.x_mean, checkpoint.network().D_in);
-    add_tensor(file, "x_mean", {checkpoint.network().D_in}, checkpoint.x_mean);
-  }
+  const NetworkSpec& network = checkpoint.network();
+  Units::visit(checkpoint.units, [&](const char* name, const auto& array, bool of_x) {
+    if (array.empty()) return;
+    require_size(array, of_x ? network.D_in : network.D_out);
+    add_tensor(file, name, {std::int64_t(array.size())}, array);
+  });
   file.metadata[kAbout] = about(checkpoint).dump();
   file.metadata[kConfig] = to_toml(checkpoint.config);
   return file;
@@ -310,8 +331,7 @@ Checkpoint from_tensor_file(const TensorFile& file, std::string_view name) {
   TensorReader reader(file, name);
   for (auto& [network_name, network] : checkpoint.state.networks)
     reader.take_network(prefix_of(network_name), checkpoint.config, network);
-  if (file.find("x_mean") != nullptr)
-    checkpoint.x_mean = reader.take("x_mean", {checkpoint.network().D_in});
+  read_units(reader, checkpoint);
   reader.expect_end();
   return checkpoint;
 }

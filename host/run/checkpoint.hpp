@@ -2,8 +2,8 @@
 //
 // Tensors, under the names of their slots: the weights ("layer1.W_s", "V"; biases have one
 // dimension), the optimiser's arrays ("velocity/layer1.W_s"), the average of the weights
-// ("average/layer1.W_s"), G1's averages ("baseline"), the mean
-// subtracted from x ("x_mean"). Networks other than P put their name in front ("R:layer1.W_s").
+// ("average/layer1.W_s"), G1's averages ("baseline"), the units of x and y ("x_mean", "x_scale",
+// "y_mean", "y_scale"). Networks other than P put their name in front ("R:layer1.W_s").
 // Everything else is text in the metadata: "sfnn.checkpoint" (JSON) and "sfnn.config" (TOML). Draws
 // and permutations follow from seed and step.
 #pragma once
@@ -25,7 +25,7 @@ namespace sfnn {
 struct Checkpoint {
   std::int64_t version = 3;                   // of the file, and of what its numbers depend on
   TrainState state;                           // includes the networks
-  std::vector<float> x_mean;                  // [D_in], or empty: x is used as it is
+  Units units;                                // in which the network sees x and y
   ByteEncoding x_bytes = ByteEncoding::grey;  // how bytes in a file of inputs are read
   std::optional<ByteEncoding> y_bytes;        // and of targets; none: not known
   Config config;

@@ -88,8 +88,12 @@ struct Config {
     v("data.binarize", self.data.binarize,
       "halves: pixels drawn as bits once, drawn again each epoch, or left grey", any);
     v("data.center", self.data.center, "subtract the mean of the training inputs from x", any);
-    v("data.noise", self.train.noise, "standard deviation of Gaussian noise on training inputs",
-      not_negative);
+    v("data.standardize", self.data.standardize,
+      "means of 0 and standard deviations of 1 for inputs (x), gaussian targets (y) or both, by "
+      "the training examples; results stay in the targets' own units",
+      any);
+    v("data.noise", self.train.noise,
+      "standard deviation of Gaussian noise on training inputs, after standardising", not_negative);
     v("data.limit", self.data.limit,
       "number of training examples to use, not counting validation; 0: all", not_negative);
     v("data.valid", self.data.valid, "number of examples set aside for validation", not_negative);

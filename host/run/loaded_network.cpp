@@ -14,14 +14,14 @@ LoadedNetwork::LoadedNetwork(Backend& backend, const MachineOptions& machine,
   config_ = changed(checkpoint.config, settings);
   require_data_inside(config_, machine, settings);
   data_ = data_of(config_, machine);
-  data_.x_mean = checkpoint.x_mean;  // of its training data
+  data_.units = checkpoint.units;  // of its training data
   if (network_of(config_, data_) != checkpoint.network()) {
     throw ConfigError(
         fmt::format("the checkpoint's network {} does not fit these settings and data",
                     to_string(checkpoint.network())));
   }
   model_ = test_model_of(config_, {backend, checkpoint.network(),
-                                   checkpoint.weights(config_.eval.weights), checkpoint.x_mean});
+                                   checkpoint.weights(config_.eval.weights), checkpoint.units});
 }
 
 }  // namespace sfnn

@@ -157,7 +157,7 @@ std::optional<RateTrial> Trials::run(double rate, const RateTrial* best, const R
   config_.train.learning_rate = rate;
   const TrainOptions options = train_options_of(config_, machine_);
   const TrainPlan plan = plan_training(backend_, spec_, options, data_);
-  Trainer trainer(plan, Model(backend_, spec_, start_, data_.x_mean), options, data_);
+  Trainer trainer(plan, Model(backend_, spec_, start_, data_.units), options, data_);
   if (!untrained_nll_) untrained_nll_ = valid_nll(trainer);
   RateTrial trial{.rate = rate};
   while (trainer.step() < trainer.total_steps()) {

@@ -51,7 +51,7 @@ Trainer TrainingRun::make_trainer(const TrainOptions& options) {
               fits ? saved->params()
                    : starting_weights(config_, spec_,
                                       [&](const std::string& line) { progress_.warn(line); }),
-              data_.x_mean);
+              data_.units);
   return {plan, std::move(model), options, data_};
 }
 
@@ -355,7 +355,7 @@ void TrainingRun::test(EpochRecord& record) {
   }
   if (config_.train.patience == 0 || !best_.valid_nll) return;
   const Checkpoint best = load_checkpoint(directory().best());
-  const Model model(backend_, spec_, best.weights(judged), data_.x_mean);
+  const Model model(backend_, spec_, best.weights(judged), data_.units);
   best_test_ = evaluate_on(test_model_of(config_, model), data_.test);
   record.best_test_nll = best_test_->nll;
   record.best_test_error = best_test_->error;

@@ -90,7 +90,7 @@ std::vector<LayerActivity> hidden_activity(const Model& model, const StagedData&
   for (std::int64_t first = 0; first < count; first += kActivityTile) {
     const Tile tile{
         .first = first, .N = std::min(kActivityTile, count - first), .M = options.particles};
-    data.gather(tile, {}, model.x_mean(), pass);
+    data.gather(tile, {}, model.gather_units(), pass);
     pass.forward(tile, model.params());
     for (LayerSums& layer : sums) layer.add(backend, pass.a_s(layer.layer()));
   }

@@ -20,6 +20,7 @@ BatchGradient::BatchGradient(const StepNetworks& networks, const TrainOptions& o
       baseline_(model_.backend(), sizeof(float) * networks.P().layout.baseline_size),
       betas_(model_.backend(), model_.spec(), plan.pass) {
   plan_.pass.first_site = model_.first_site();
+  plan_.pass.y_units = model_.target_units();
   for (int lane = 0; lane < plan.lanes; ++lane)
     passes_.push_back(std::make_unique<Pass>(model_.backend(), model_.spec(), plan_.pass,
                                              plan.tiling.tile, plan.M));
@@ -49,7 +50,7 @@ void BatchGradient::enqueue(const Batches& batches, std::int64_t N) {
 void BatchGradient::enqueue_tile(const Batches& batches, const Tile& tile, int lane, float* part) {
   Pass& pass = *passes_[lane];
   float* C_hat = C_hat_.floats() + tile.first;
-  batches.data().gather(tile, randomness_, model_.x_mean(), pass);
+  batches.data().gather(tile, randomness_, model_.gather_units(), pass);
   pass.forward(tile, model_.params());
   {
     const Range range(model_.backend(), "weigh");

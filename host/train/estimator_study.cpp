@@ -131,7 +131,7 @@ struct Reference {
 class Studier {
  public:
   Studier(const Model& model, const DataSet& data, const StudyOptions& options)
-      : model_(model.for_centred_inputs()),  // as the batch has them
+      : model_(model.for_gathered_examples()),  // as the batch has them
         options_(options),
         slots_(weight_matrices(model.layout())),
         batch_(fixed_batch(model, options.train, data, options.train.batch)) {

@@ -91,13 +91,17 @@ bool has_prediction_figures(Output output) {
   return row_of(output).class_target || has_mean_sse(output);
 }
 
-// The parameter sigma or, if there are several, the root of their mean square.
+// The parameter sigma, in the targets' own units, or, if there are several, the root of their mean
+// square.
 double learnt_sigma(const Model& model) {
   const ParamSlot& slot = model.layout().rho;
   std::vector<float> rho(slot.size());
   download(model.backend(), slot.in(model.params()).data, rho);
   double squares = 0;
-  for (const float value : rho) squares += std::exp(2 * deviation_from(double(value)).log_sigma);
+  for (std::size_t i = 0; i < rho.size(); ++i)
+    squares += std::pow(std::exp(deviation_from(double(rho[i])).log_sigma) *
+                            model.units().y_scale_of(std::int64_t(i)),
+                        2);
   return std::sqrt(squares / double(rho.size()));
 }
 
@@ -137,7 +141,7 @@ struct Evaluator {
 void Evaluator::add(Tile tile, Lane& lane, Sums& sums, OneDraw& draw) const {
   Backend& backend = model.backend();
   RunningCriterion criterion(tile.N);
-  data.staged().gather(tile, {}, model.x_mean(), lane.pass);
+  data.staged().gather(tile, {}, model.gather_units(), lane.pass);
   if (predict) backend.fill_zero(lane.mean.data(), lane.mean.bytes());
   for (std::int64_t m = 0; m < M; m += kParticleChunk) {
     tile.first_particle = m;
@@ -182,7 +186,8 @@ void Evaluator::add_prediction(const Tile& tile, const std::vector<float>& mean_
       case Output::gaussian_predicted:
       case Output::poisson:
         for (std::int64_t i = 0; i < D_out; ++i) {
-          const double square = std::pow(double(mean[i]) / double(M) - y.at(tile.first + n, i), 2);
+          const double square = std::pow(
+              model.units().y_value(i, double(mean[i]) / double(M)) - y.at(tile.first + n, i), 2);
           sums.mean_sse += square;
           loss += square;
         }
@@ -309,10 +314,12 @@ OneDraw evaluate_once(const Model& model, const EvaluationData& data,
   const bool predict = options.predict && has_prediction_figures(model.spec().output);
   std::vector<std::unique_ptr<Lane>> lanes;
   for (std::int64_t lane = 0; lane < std::min<std::int64_t>(backend.lanes(), parts); ++lane) {
-    lanes.push_back(std::make_unique<Lane>(
-        backend, model.spec(),
-        PassOptions{.seed = seed, .first_site = model.first_site(), .backward = false}, tile_size,
-        std::min(M, kParticleChunk), predict));
+    lanes.push_back(std::make_unique<Lane>(backend, model.spec(),
+                                           PassOptions{.seed = seed,
+                                                       .first_site = model.first_site(),
+                                                       .backward = false,
+                                                       .y_units = model.target_units()},
+                                           tile_size, std::min(M, kParticleChunk), predict));
   }
   const Evaluator evaluator{.model = model, .data = data, .M = M, .predict = predict};
   OneDraw draw{.figures = {.examples = count, .particles = M, .log_p = std::vector<double>(count)},
@@ -351,10 +358,13 @@ SampledOutputs sample_outputs(const Model& model, const Examples& examples,
   Backend& backend = model.backend();
   const NetworkSpec& spec = model.spec();
   const StagedData data(backend, examples, /*height=*/1);
-  Pass pass(
-      backend, spec,
-      {.seed = seed, .first_site = model.first_site(), .same_draws = same_draws, .backward = false},
-      1, spec.samples() ? M : 1);
+  Pass pass(backend, spec,
+            {.seed = seed,
+             .first_site = model.first_site(),
+             .same_draws = same_draws,
+             .backward = false,
+             .y_units = model.target_units()},
+            1, spec.samples() ? M : 1);
   backend.set_clock({.step = kEvaluationStep});
   const std::int64_t D = spec.D_out;
   const bool has_sigma = row_of(spec.output).family == Output::gaussian;
@@ -364,7 +374,7 @@ SampledOutputs sample_outputs(const Model& model, const Examples& examples,
   SampledOutputs outputs;
   for (std::int32_t row : rows) {
     const Tile tile{.first = row, .N = 1, .M = spec.samples() ? M : 1};
-    data.gather(tile, {}, model.x_mean(), pass);
+    data.gather(tile, {}, model.gather_units(), pass);
     pass.forward(tile, model.params());
     o.resize(tile.rows() * spec.logits());
     const OutputOperands operands = pass.output(model.params());
@@ -377,10 +387,12 @@ SampledOutputs sample_outputs(const Model& model, const Examples& examples,
       LogSumExp<float> lse;
       for (std::int64_t i = 0; i < D; ++i) lse.add(particle[i] + c[i]);
       for (std::int64_t i = 0; i < D; ++i) {
-        outputs.means.push_back(output_mean_at(spec.output, particle[i] + c[i], lse.value()));
+        outputs.means.push_back(float(model.units().y_value(
+            i, output_mean_at(spec.output, particle[i] + c[i], lse.value()))));
         if (!has_sigma) continue;
         outputs.sigmas.push_back(
-            1 / deviation_at(spec.output, scale, particle, c.data(), D, i).inverse);
+            float(model.units().y_scale_of(i) /
+                  deviation_at(spec.output, scale, particle, c.data(), D, i).inverse));
       }
     }
   }

@@ -63,14 +63,15 @@ std::vector<float> exact_gradient(const Model& model, const DataSet& data) {
   const std::int64_t states = std::int64_t(1) << units;
   const HiddenBits bits = all_states(spec, states);
   const StagedData staged(backend, data.train, /*height=*/1);
-  Pass pass(backend, spec, {.estimator = row_of(Estimator::G4)}, /*max_examples=*/1, states);
+  Pass pass(backend, spec, {.estimator = row_of(Estimator::G4), .y_units = model.target_units()},
+            /*max_examples=*/1, states);
   const Buffer part(backend, sizeof(float) * model.layout().size);
   const Buffer C_hat(backend, sizeof(float)), ess(backend, sizeof(float));
   backend.set_clock({.step = 0});
   std::vector<float> log_w(states);
   for (std::int64_t n = 0; n < staged.count(); ++n) {
     const Tile tile{.first = n, .N = 1, .M = states};
-    staged.gather(tile, {}, model.x_mean(), pass);
+    staged.gather(tile, {}, model.gather_units(), pass);
     pass.forward(tile, model.params(), bits);
     pass.log_prob(model.params());
     download(backend, pass.log_w(), log_w);

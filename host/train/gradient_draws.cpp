@@ -45,7 +45,7 @@ DataSet fixed_batch(const Model& model, const TrainOptions& options, const DataS
                  .noise = float(options.noise),
                  .data_seed = options.data_seed,
                  .seed = options.seed},
-                model.x_mean(), pass);
+                model.gather_units(), pass);
   staged.end_step();
   const Matrix x = pass.x(count), y = pass.y(count);
   DataSet batch;

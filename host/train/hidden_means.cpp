@@ -125,7 +125,7 @@ std::vector<float> hidden_means(const Model& model, const Examples& examples,
     Lane& lane = *lanes[l];
     Tile tile{.first = t * tile_size};
     tile.N = std::min(tile_size, examples.count - tile.first);
-    data.gather(tile, {}, model.x_mean(), lane.pass);
+    data.gather(tile, {}, model.gather_units(), lane.pass);
     lane.clear();
     for (std::int64_t m = 0; m < M; m += chunk) {
       tile.first_particle = m;

@@ -221,14 +221,16 @@ void Pass::forward_output(const float* params) {
 }
 
 OutputOperands Pass::output(const float* params) const {
+  const double sigma = spec_.sigma / options_.y_units.scale;
   return {.output = spec_.output,
           .tile = tile_,
           .o = o_.top(tile_.rows()),
           .c = layout_.c.in(params).data,
           .y = y_.top(tile_.N),
-          .scale = {.inverse_sigma = float(1 / spec_.sigma),
-                    .log_sigma = float(std::log(spec_.sigma)),
-                    .rho = layout_.rho.in(params).data}};
+          .scale = {.inverse_sigma = float(1 / sigma),
+                    .log_sigma = float(std::log(sigma)),
+                    .rho = layout_.rho.in(params).data,
+                    .log_jacobian = float(options_.y_units.log_jacobian)}};
 }
 
 void Pass::log_prob(const float* params) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "host/backend/backend.hpp"
-#include "host/model/network.hpp"
+#include "host/model/model.hpp"
 #include "kernels/estimators.hpp"
 
 namespace sfnn {
@@ -16,11 +16,12 @@ struct PassOptions {
   std::uint64_t seed = 1;
   std::uint32_t first_site = 0;  // where hidden layer 0 draws; the others follow
   EstimatorRow estimator = row_of(Estimator::G3);
-  float c = 0;              // beta of every unit, if it is a constant
-  float T = 1;              // temperature, if draws are relaxed on the way back
-  float drop_below = 0;     // particles of less w_bar sit out the backward products; 0: none do
-  bool same_draws = false;  // hidden units are drawn by particle and unit alone, not by row
-  bool backward = true;     // false: evaluation, with no workspace for gradients
+  float c = 0;               // beta of every unit, if it is a constant
+  float T = 1;               // temperature, if draws are relaxed on the way back
+  float drop_below = 0;      // particles of less w_bar sit out the backward products; 0: none do
+  bool same_draws = false;   // hidden units are drawn by particle and unit alone, not by row
+  bool backward = true;      // false: evaluation, with no workspace for gradients
+  TargetUnits y_units = {};  // of the model that the parameters belong to
 };
 
 // Where the sums of a gradient part lie: the parameters' gradient, then the sums behind a moving

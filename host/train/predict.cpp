@@ -92,7 +92,7 @@ std::vector<float> mean_outputs(const Model& model, const Examples& examples,
     auto& [pass, sum] = *lanes[lane];
     Tile tile{.first = t * tile_size};
     tile.N = std::min(tile_size, examples.count - tile.first);
-    data.gather(tile, {}, model.x_mean(), pass);
+    data.gather(tile, {}, model.gather_units(), pass);
     backend.fill_zero(sum.data(), sum.bytes());
     for (std::int64_t m = 0; m < M; m += chunk) {
       tile.first_particle = m;
@@ -103,7 +103,8 @@ std::vector<float> mean_outputs(const Model& model, const Examples& examples,
     }
     const auto mean = std::span(means).subspan(tile.first * spec.D_out, tile.N * spec.D_out);
     download(backend, sum.floats(), mean);
-    for (float& value : mean) value /= float(M);
+    for (std::int64_t e = 0; e < std::int64_t(mean.size()); ++e)
+      mean[e] = float(model.units().y_value(e % spec.D_out, mean[e] / float(M)));
   });
   return means;
 }

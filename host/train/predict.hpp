@@ -12,7 +12,7 @@
 
 namespace sfnn {
 
-// x: rows of D_in numbers, as the data set would have them, before x_mean is taken off. Throws
+// x: rows of D_in numbers, as the data set would have them, in their own units. Throws
 // ShapeError if the width differs.
 Examples inputs_only(const NetworkSpec&, Columns x, std::int64_t count);
 

@@ -67,19 +67,22 @@ void StagedData::end_step() {
   in_step_ = false;
 }
 
-void StagedData::gather(const Tile& tile, const Randomness& random, const float* x_mean,
+void StagedData::gather(const Tile& tile, const Randomness& random, const Model::GatherUnits& units,
                         Pass& pass) const {
   const Range range(backend_, "gather");
   GatherArgs x{.data = x_, .order = order_, .tile = tile};
   x.binarize = random.binarize;
   x.binarize_draw = {random.data_seed, kSiteBinarizeInput};
-  x.mean = x_mean;
+  x.mean = units.x_mean;
+  x.inverse_scale = units.x_inverse_scale;
   x.noise = random.noise;
   x.noise_draw = {random.seed, kSiteInputNoise};
   x.out = pass.x(tile.N);
   GatherArgs y{.data = y_, .order = order_, .tile = tile};
   y.binarize = random.binarize;
   y.binarize_draw = {random.data_seed, kSiteBinarizeTarget};
+  y.mean = units.y_mean;
+  y.inverse_scale = units.y_inverse_scale;
   y.out = pass.y(tile.N);
   const bool opens = feed_ && !in_step_;
   if (opens) {

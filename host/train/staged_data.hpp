@@ -9,6 +9,7 @@
 
 #include "host/backend/backend.hpp"
 #include "host/data/dataset.hpp"
+#include "host/model/model.hpp"
 #include "host/train/pass.hpp"
 
 namespace sfnn {
@@ -40,8 +41,7 @@ class StagedData {
   int begin_step(std::int64_t step_of_epoch);
   void end_step();
 
-  // x_mean: taken off x; in the backend's memory, null: nothing is.
-  void gather(const Tile&, const Randomness&, const float* x_mean, Pass&) const;
+  void gather(const Tile&, const Randomness&, const Model::GatherUnits&, Pass&) const;
 
  private:
   Backend& backend_;

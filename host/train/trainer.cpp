@@ -5,7 +5,7 @@ namespace sfnn {
 Model fresh_model(Backend& backend, const NetworkSpec& spec, const TrainOptions& options,
                   const DataSet& data) {
   return {backend, spec,
-          initial_params(spec, options.seed, options.init_scale, options.sigma_start), data.x_mean};
+          initial_params(spec, options.seed, options.init_scale, options.sigma_start), data.units};
 }
 
 Trainer::Trainer(const TrainPlan& plan, Model model, const TrainOptions& options,

@@ -152,6 +152,7 @@ TEST_P(CpuBackendTest, GatherScalesDrawsCentresAndAddsNoise) {
           args.binarize = binarize;
           args.binarize_draw = {11, kSiteBinarizeInput};
           args.mean = noise > 0 ? mean.data() : nullptr;
+          args.inverse_scale = bytes ? mean.data() : nullptr;
           args.noise = noise;
           args.noise_draw = {12, kSiteInputNoise};
           args.out = view(out, 5, cols);

@@ -160,6 +160,7 @@ TEST_P(OpParity, GatherBinarisesCentresAndAddsNoise) {
                         .binarize = binarize,
                         .binarize_draw = {11, kSiteBinarizeInput},
                         .mean = binarize ? nullptr : d_mean.floats(),
+                        .inverse_scale = binarize ? nullptr : d_real.floats(),
                         .noise = binarize ? 0 : 0.5f,
                         .noise_draw = {12, kSiteInputNoise},
                         .out = {out, N, cols}});

@@ -73,7 +73,7 @@ TEST(Halves, GreyImagesAreCutInTwo) {
   EXPECT_FLOAT_EQ(data.train.x.at(0, 0), 100 / 255.0f);
   EXPECT_FLOAT_EQ(data.train.y.at(7, 5), 127 / 255.0f);
   EXPECT_FLOAT_EQ(data.test.x.at(4, 0), 196 / 255.0f);
-  EXPECT_TRUE(data.x_mean.empty());
+  EXPECT_TRUE(data.units.x_mean.empty());
 }
 
 TEST(Halves, OfAnOddHeightTheLowerIsTheLarger) {
@@ -207,9 +207,9 @@ TEST(Center, TakesTheMeanOfTheTrainingInputs) {
   options.center = true;
   options.limit = 3;
   const DataSet data = load_data(options);
-  ASSERT_THAT(data.x_mean, SizeIs(12));
-  EXPECT_FLOAT_EQ(data.x_mean[0], 101 / 255.0f);
-  EXPECT_FLOAT_EQ(data.x_mean[11], 121 / 255.0f);
+  ASSERT_THAT(data.units.x_mean, SizeIs(12));
+  EXPECT_FLOAT_EQ(data.units.x_mean[0], 101 / 255.0f);
+  EXPECT_FLOAT_EQ(data.units.x_mean[11], 121 / 255.0f);
 }
 
 TEST(Classes, GiveAllPixelsAndTheLabel) {

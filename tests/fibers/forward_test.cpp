@@ -31,6 +31,7 @@ TEST_F(FiberForward, GatherBinarisesCentresAndAddsNoise) {
                         .binarize = u8,
                         .binarize_draw = {11, kSiteBinarizeInput},
                         .mean = u8 ? nullptr : mean.data(),
+                        .inverse_scale = u8 ? nullptr : real.data(),
                         .noise = u8 ? 0 : 0.5f,
                         .noise_draw = {12, kSiteInputNoise},
                         .out = matrix(out, cols)};

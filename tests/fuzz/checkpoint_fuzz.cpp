@@ -22,7 +22,7 @@ TensorFile sound_file() {
       {"params", params},
       {"velocity", params},
       {"baseline", std::vector<float>(2 * (3 + 2))}};  // two averages of each unit that learns
-  checkpoint.x_mean.resize(5);
+  checkpoint.units.x_mean.resize(5);
   checkpoint.tiling = {.tile = 1, .parts = 1};
   return to_tensor_file(checkpoint);
 }

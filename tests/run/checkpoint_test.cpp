@@ -43,7 +43,10 @@ Checkpoint example() {
   }
   for (std::int64_t i = 0; i < PartLayout(P.spec, Estimator::G1).baseline_size; ++i)
     P.array("baseline").push_back(0.1f * float(i));
-  checkpoint.x_mean = {0.1f, -0.0f, 1e-45f, 3e38f, 1};
+  checkpoint.units.x_mean = {0.1f, -0.0f, 1e-45f, 3e38f, 1};
+  checkpoint.units.x_scale = {1, 2, 3, 4, 1e-30f};
+  checkpoint.units.y_mean = {-1, 2, 3, 4};
+  checkpoint.units.y_scale = {1, 2, 3, 1e30f};
   checkpoint.x_bytes = ByteEncoding::bits;
   checkpoint.y_bytes = ByteEncoding::grey;
   checkpoint.state.epoch = 3;
@@ -63,7 +66,10 @@ constexpr Array kArrays[] = {
     [](Checkpoint& c) -> std::vector<float>& { return c.state.P().array("params"); },
     [](Checkpoint& c) -> std::vector<float>& { return c.state.P().array("velocity"); },
     [](Checkpoint& c) -> std::vector<float>& { return c.state.P().array("baseline"); },
-    [](Checkpoint& c) -> std::vector<float>& { return c.x_mean; }};
+    [](Checkpoint& c) -> std::vector<float>& { return c.units.x_mean; },
+    [](Checkpoint& c) -> std::vector<float>& { return c.units.x_scale; },
+    [](Checkpoint& c) -> std::vector<float>& { return c.units.y_mean; },
+    [](Checkpoint& c) -> std::vector<float>& { return c.units.y_scale; }};
 
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() &&
@@ -72,7 +78,8 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
 
 void expect_same(const Checkpoint& a, const Checkpoint& b) {
   EXPECT_TRUE(same_bits(a.params(), b.params()));
-  EXPECT_TRUE(same_bits(a.x_mean, b.x_mean));
+  EXPECT_TRUE(same_bits(a.units.x_mean, b.units.x_mean));
+  EXPECT_EQ(a.units, b.units);
   EXPECT_EQ(a.x_bytes, b.x_bytes);
   EXPECT_EQ(a.y_bytes, b.y_bytes);
   EXPECT_EQ(a.state, b.state);
@@ -115,9 +122,19 @@ TEST(Checkpoint, OptionalPartsMayBeAbsent) {
   Checkpoint checkpoint = example();
   apply_setting(checkpoint.config, "train.estimator=G3");
   checkpoint.state.P().arrays.pop_back();  // the baseline
-  checkpoint.x_mean.clear();
+  checkpoint.units = {};
   checkpoint.state.best_valid_nll.reset();
   expect_same(from_tensor_file(to_tensor_file(checkpoint), ""), checkpoint);
+}
+
+TEST(Checkpoint, AScaleThatCannotBeDividedByIsRefused) {
+  for (const char* name : {"x_scale", "y_scale"}) {
+    for (const float scale : {0.0f, -1.0f, 1e-44f}) {
+      TensorFile file = to_tensor_file(example());
+      tensor(file, name).values[1] = scale;
+      EXPECT_THAT(error_of(file), HasSubstr("a scale of its inputs or targets is not above 0"));
+    }
+  }
 }
 
 TEST(Checkpoint, HoldsNetworksByName) {

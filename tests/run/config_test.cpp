@@ -56,6 +56,7 @@ const std::vector<std::pair<std::string, std::string>> kOtherValues = {
     {"data.task", "classes"},
     {"data.binarize", "epoch"},
     {"data.center", "true"},
+    {"data.standardize", "both"},
     {"data.noise", "0.4"},
     {"data.limit", "5000"},
     {"data.valid", "100"},

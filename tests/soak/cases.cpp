@@ -33,7 +33,7 @@ Case random_case(Random& random) {
   const std::int64_t count = random.integer(3, 40);
   c.data = small_data(count, c.spec.D_in, c.spec.D_out, c.spec.output, random.word());
   if (random.uniform() < 0.3) {
-    for (float& mean : c.data.x_mean = std::vector<float>(c.spec.D_in))
+    for (float& mean : c.data.units.x_mean = std::vector<float>(c.spec.D_in))
       mean = float(random.normal());
   }
   TrainOptions& options = c.options;

@@ -27,7 +27,7 @@ ReferenceBatch batch_of(const Case& c, const Trainer& trainer, std::int64_t step
   for (std::int64_t n = 0; n < batch.N; ++n) {
     const std::int64_t row = order[first + n];
     for (std::int64_t i = 0; i < c.spec.D_in; ++i) {
-      const float mean = c.data.x_mean.empty() ? 0 : c.data.x_mean[i];
+      const float mean = c.data.units.x_mean.empty() ? 0 : c.data.units.x_mean[i];
       batch.x.push_back(double(c.data.train.x.at(row, i) - mean));
     }
     for (std::int64_t i = 0; i < c.data.train.y.cols; ++i)

@@ -36,7 +36,7 @@ struct Small {
     }
     return result;
   }
-  Model model() const { return {*backend, spec, weights, data.x_mean}; }
+  Model model() const { return {*backend, spec, weights, data.units}; }
   StudyOptions options(std::int64_t M, std::int64_t draws) const {
     return {.train = {.seed = 5, .particles = M, .batch = data.train.count}, .draws = draws};
   }

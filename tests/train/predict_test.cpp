@@ -28,7 +28,7 @@ struct Fixture {
         inputs(inputs_only(spec, small_examples(count, spec.D_in, spec.D_out, spec.output, 5).x,
                            count)) {}
 
-  Model model() const { return {*backend, spec, params, x_mean}; }
+  Model model() const { return {*backend, spec, params, units}; }
   std::vector<float> means(std::int64_t M) { return mean_outputs(model(), inputs, {M, 8}); }
   std::vector<LayerActivity> activity() {
     return hidden_activity(model(), inputs, {.examples = inputs.count, .particles = 5, .seed = 8});
@@ -39,7 +39,8 @@ struct Fixture {
 
   NetworkSpec spec;
   std::unique_ptr<Backend> backend;
-  std::vector<float> params, x_mean;
+  std::vector<float> params;
+  Units units;
   Examples inputs;
 };
 
@@ -47,7 +48,7 @@ class PredictOutputs : public testing::TestWithParam<Output> {};
 
 TEST_P(PredictOutputs, TheMeanIsThatOfTheSamples) {
   Fixture f(network(6, {"9s", "5s+7d"}, 4, GetParam()));
-  f.x_mean = {0.5f, -1, 0, 2, 0, 0.25f};
+  f.units.x_mean = {0.5f, -1, 0, 2, 0, 0.25f};
   const std::int64_t M = 70;  // more than one chunk
   const std::vector<float> actual = f.means(M);
   std::vector<std::int32_t> rows(f.inputs.count);

@@ -170,7 +170,8 @@ TEST_P(TrainerCases, AStepAllocatesNothing) {
       << "the count itself is broken";
 }
 
-// What the network is to see of an example at a step: drawn as bits or not, centred, with noise.
+// What the network is to see of an example at a step: drawn as bits or not, in its units, with
+// noise.
 double seen_x(const DataSet& data, const TrainOptions& options, std::uint32_t step,
               std::int64_t row, std::int64_t i) {
   double value = data.train.x.at(row, i);
@@ -178,14 +179,17 @@ double seen_x(const DataSet& data, const TrainOptions& options, std::uint32_t st
     value =
         uniform({options.data_seed, step, kSiteBinarizeInput}, std::uint32_t(row), 0, i) <= value;
   }
-  if (!data.x_mean.empty()) value -= data.x_mean[i];
+  if (!data.units.x_mean.empty()) value -= data.units.x_mean[i];
+  if (!data.units.x_scale.empty()) value /= data.units.x_scale[i];
   return value +
          options.noise * normal_at({options.seed, step, kSiteInputNoise}, std::uint32_t(row), i);
 }
 
 double seen_y(const DataSet& data, const TrainOptions& options, std::uint32_t step,
               std::int64_t row, std::int64_t i) {
-  const double value = data.train.y.at(row, i);
+  double value = data.train.y.at(row, i);
+  if (!data.units.y_mean.empty())
+    value = (value - data.units.y_mean[i]) / double(data.units.y_scale[i]);
   if (!data.binarize_train) return value;
   return uniform({options.data_seed, step, kSiteBinarizeTarget}, std::uint32_t(row), 0, i) <= value;
 }
@@ -194,7 +198,11 @@ double seen_y(const DataSet& data, const TrainOptions& options, std::uint32_t st
 // network sees of the data, draws, gradients, their average over the batch, momentum, the rates,
 // G1's averages.
 TEST_P(TrainerCases, TwoEpochsFollowTheReference) {
-  for (float& value : data_.x_mean = std::vector<float>(7)) value = 0.25f;
+  data_.units = {.x_mean = std::vector<float>(7, 0.25f), .x_scale = std::vector<float>(7, 1.5f)};
+  if (data_.output == Output::gaussian) {
+    data_.units.y_mean.assign(5, -0.5f);
+    data_.units.y_scale.assign(5, 0.75f);
+  }
   if (case_.spec.output == Output::bernoulli)
     grey(data_.train.x), grey(data_.train.y), data_.binarize_train = true;
   case_.options.data_seed = 77;
@@ -287,7 +295,7 @@ TEST(Trainer, DrawsAtTheSitesOfItsModel) {
   const TrainOptions options{.particles = 3, .batch = 10, .epochs = 1};
   const auto trained = [&](std::uint32_t first_site) {
     const TrainPlan plan = plan_training(*backend, spec, options, data);
-    Model model(*backend, spec, initial_params(spec, 1), data.x_mean, first_site);
+    Model model(*backend, spec, initial_params(spec, 1), data.units, first_site);
     Trainer trainer(plan, std::move(model), options, data);
     return train(trainer, 3).P().array("params");
   };

@@ -17,6 +17,9 @@ struct ArrayShape {
   std::int64_t inputs = 0;           // numbers of an x; zero is allowed: a generative model
   std::int64_t outputs = 0;          // numbers of a y; softmax: how many classes there are
   bool center = false;               // take the mean of the training inputs off x
+  // none, x, y or both: a network sees means of 0 and standard deviations of 1, those of the
+  // training examples. Only Gaussian targets are standardised.
+  std::string standardize = "none";
 };
 
 // Row-major, as many rows of x as of y. Softmax: y has one number per example, its class from 0;

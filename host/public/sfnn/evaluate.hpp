@@ -53,8 +53,8 @@ struct PredictOptions {
   bool same_draws = false;
 };
 
-// Inputs are rows of network.inputs() numbers; the mean that training took off its own is taken off
-// them here. They throw ShapeError if they are not whole rows. For a network without inputs, which
+// Inputs are rows of network.inputs() numbers in their own units, and so is what is said of them;
+// the network sees them centred or standardised as in training. They throw ShapeError if they are not whole rows. For a network without inputs, which
 // has nothing to count, rows says how many.
 struct Inputs {
   std::span<const float> x;
