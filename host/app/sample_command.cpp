@@ -28,7 +28,7 @@ int run_sample(const SampleCommand& command) {
   const auto backend = make_backend(command.machine.backend);
   const LoadedNetwork loaded(*backend, command.machine,
                              open_checkpoint(command.run, command.best, warn), command.settings);
-  const GreyImage picture =
+  const Picture picture =
       sample_picture(loaded.model(), loaded.data(), loaded.config().train.seed, command.picture);
   write_output(command.out, encode_png(picture));
   if (is_stream(command.out)) return kDone;  // it may be stdout

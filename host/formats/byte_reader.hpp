@@ -31,6 +31,8 @@ class ByteReader {
   // asks for too much.
   std::uint64_t ceiling() const { return ceiling_; }
 
+  bool is_packed() const { return inflater_ != nullptr; }
+
   [[noreturn]] void fail(const std::string& reason) const;  // throws DataError
 
  private:

@@ -97,10 +97,8 @@ std::uint64_t values_size(const ByteReader& in, const IdxArray& array) {
   return size;
 }
 
-}  // namespace
-
-IdxArray parse_idx(std::istream& stream, const std::string& name, std::size_t rank) {
-  ByteReader in(stream, name);
+// Type and dimensions, as stored; the values come next.
+IdxArray read_header(ByteReader& in, std::size_t rank) {
   std::array<std::uint8_t, 4> magic{};
   if (in.read(magic) < magic.size()) in.fail("is too short for an IDX file");
   if (magic[0] != 0 || magic[1] != 0)
@@ -114,7 +112,10 @@ IdxArray parse_idx(std::istream& stream, const std::string& name, std::size_t ra
   if (magic[3] > kMaxRank)
     in.fail(fmt::format("has {} dimensions, and at most {} are read", int(magic[3]), kMaxRank));
   array.dims = read_dims(in, magic[3]);
+  return array;
+}
 
+void fill(ByteReader& in, IdxArray& array) {
   const std::uint64_t size = values_size(in, array);
   array.values = in.read_up_to(size);
   if (array.values.size() < size)
@@ -124,14 +125,70 @@ IdxArray parse_idx(std::istream& stream, const std::string& name, std::size_t ra
   if (in.read(beyond) != 0)
     in.fail(fmt::format("continues after the {} values that its header promises",
                         fmt::join(array.dims, " x ")));
+}
+
+std::ifstream opened(const fs::path& path) {
+  if (!fs::is_regular_file(path)) throw DataError(path.string() + ": is not a file");
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw DataError(path.string() + ": cannot be opened: check its permissions");
+  return in;
+}
+
+NumberType number_type(IdxType type) {
+  switch (type) {
+    case IdxType::uint8:
+      return NumberType::u8;
+    case IdxType::int8:
+      return NumberType::i8;
+    case IdxType::int16:
+      return NumberType::i16;
+    case IdxType::int32:
+      return NumberType::i32;
+    case IdxType::float32:
+      return NumberType::f32;
+    case IdxType::float64:
+      return NumberType::f64;
+  }
+  return NumberType::u8;
+}
+
+}  // namespace
+
+IdxArray parse_idx(std::istream& stream, const std::string& name, std::size_t rank) {
+  ByteReader in(stream, name);
+  IdxArray array = read_header(in, rank);
+  fill(in, array);
   return array;
 }
 
 IdxArray read_idx(const fs::path& path, std::size_t rank) {
-  if (!fs::is_regular_file(path)) throw DataError(path.string() + ": is not a file");
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw DataError(path.string() + ": cannot be opened: check its permissions");
+  std::ifstream in = opened(path);
   return parse_idx(in, path.string(), rank);
+}
+
+bool is_idx(std::string_view first_bytes) {
+  return first_bytes.starts_with(std::string_view("\0\0", 2)) ||
+         first_bytes.starts_with("\x1f\x8b");
+}
+
+ArrayFile open_idx(const fs::path& path) {
+  std::ifstream stream = opened(path);
+  ByteReader in(stream, path.string());
+  IdxArray array = read_header(in, kAnyRank);
+  ArrayHeader header{.type = number_type(array.type), .big_endian = true, .shape = array.dims};
+  if (in.is_packed()) {
+    fill(in, array);
+    return {std::make_shared<MemorySource>(path.string(), std::move(array.values)), header};
+  }
+  header.offset = 4 + 4 * array.dims.size();
+  const std::uint64_t size = header.offset + values_size(in, array);
+  if (size > in.ceiling())
+    in.fail(
+        fmt::format("ends after {} of its {} bytes: is the file truncated?", in.ceiling(), size));
+  if (size < in.ceiling())
+    in.fail(fmt::format("continues after the {} values that its header promises",
+                        fmt::join(array.dims, " x ")));
+  return {std::make_shared<FileSource>(path), header};
 }
 
 fs::path find_idx(const fs::path& folder, std::initializer_list<std::string_view> stems) {

@@ -15,6 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "host/formats/array_file.hpp"
+
 namespace sfnn {
 
 enum class IdxType : std::uint8_t {  // codes of the format
@@ -35,6 +37,10 @@ struct IdxArray {
 };
 
 constexpr std::size_t kAnyRank = 0;
+
+bool is_idx(std::string_view first_bytes);  // or gzip
+// The values of a plain file stay in it; those of a gzip file are unpacked.
+ArrayFile open_idx(const std::filesystem::path&);
 
 // From any bytes; `name` is what errors call them.
 IdxArray parse_idx(std::istream&, const std::string& name, std::size_t rank);

@@ -23,13 +23,30 @@ constexpr std::size_t kMaxHeaderBytes = 1 << 16;
 constexpr std::size_t kMaxRank = 32;  // NumPy's own limit
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kMaxFileBytes = std::size_t(1) << 36;
+constexpr std::size_t kHeadBytes = kMagic.size() + 2 + 4 + kMaxHeaderBytes;
 
 using Values = decltype(NpyArray::values);
 
-// NumPy's names of the types, in the order of the variant; bool is read as the first of them.
-constexpr std::string_view kDescr[] = {"|u1", "<i4", "<i8", "<f4", "<f8"};
-constexpr std::string_view kBool = "|b1";
-static_assert(std::size(kDescr) == std::variant_size_v<Values>);
+// NumPy's names of the types, without the byte order before them.
+constexpr Names<NumberType, 12> kDescr{{{NumberType::boolean, "b1"},
+                                        {NumberType::u8, "u1"},
+                                        {NumberType::i8, "i1"},
+                                        {NumberType::u16, "u2"},
+                                        {NumberType::i16, "i2"},
+                                        {NumberType::u32, "u4"},
+                                        {NumberType::i32, "i4"},
+                                        {NumberType::u64, "u8"},
+                                        {NumberType::i64, "i8"},
+                                        {NumberType::f16, "f2"},
+                                        {NumberType::f32, "f4"},
+                                        {NumberType::f64, "f8"}}};
+
+// Those of the variant, in its order.
+constexpr std::string_view kWritten[] = {"|u1", "<i4", "<i8", "<f4", "<f8"};
+constexpr NumberType kWrittenTypes[] = {NumberType::u8, NumberType::i32, NumberType::i64,
+                                        NumberType::f32, NumberType::f64};
+static_assert(std::size(kWritten) == std::variant_size_v<Values> &&
+              std::size(kWrittenTypes) == std::variant_size_v<Values>);
 
 template <std::size_t I = 0>
 Values empty_values(std::size_t type) {
@@ -57,17 +74,20 @@ std::optional<std::uint64_t> value_count(const std::vector<std::int64_t>& shape,
 
 // --- reading -----------------------------------------------------------------------------------
 
-class Reader {
+class HeaderReader {
  public:
-  Reader(std::span<const std::byte> bytes, std::string_view name)
-      : rest_(reinterpret_cast<const char*>(bytes.data()), bytes.size()), name_(name) {}
+  HeaderReader(std::string_view bytes, std::uint64_t size, std::string_view name)
+      : rest_(bytes), size_(size), name_(name) {}
 
-  NpyArray read() {
+  ArrayHeader read() {
+    const char* const begin = rest_.data();
     split();
+    const auto offset = std::uint64_t(rest_.data() - begin);
     parse_dictionary();
-    NpyArray array{*shape_, empty_values(type())};
-    std::visit([&](auto& values) { fill(values); }, array.values);
-    return array;
+    ArrayHeader header{.shape = *shape_, .offset = offset};
+    find_type(header);
+    check_size(header);
+    return header;
   }
 
  private:
@@ -78,7 +98,7 @@ class Reader {
     refuse("its .npy header is not the dictionary that NumPy writes");
   }
 
-  // Leaves the header in header_ and the values in rest_.
+  // Leaves the header in header_, and rest_ at the values.
   void split() {
     if (!take(rest_, kMagic)) refuse("is not a .npy file: it does not begin with \\x93NUMPY");
     const std::string_view version = take_bytes(2);
@@ -184,39 +204,42 @@ class Reader {
     return shape;
   }
 
-  std::size_t type() const {
-    if (*descr_ == kBool) return 0;
-    const auto found = std::find(std::begin(kDescr), std::end(kDescr), *descr_);
-    if (found != std::end(kDescr)) return std::size_t(found - std::begin(kDescr));
+  void find_type(ArrayHeader& header) const {
+    if (!descr_->empty() && std::string_view("<>|=").find((*descr_)[0]) != std::string_view::npos) {
+      for (const auto& [type, name] : kDescr) {
+        if (std::string_view(*descr_).substr(1) != name) continue;
+        header.type = type;
+        header.big_endian = (*descr_)[0] == '>';
+        return;
+      }
+    }
     const std::string shown =
         descr_->size() <= 8 && std::all_of(descr_->begin(), descr_->end(),
                                            [](char ch) { return ch > ' ' && ch < '\x7f'; })
             ? fmt::format("type {}", *descr_)
             : "its type";
-    refuse(fmt::format(
-        "{} is not read: save it as uint8, int32, int64, float32 or float64, little-endian",
-        shown));
+    refuse(
+        fmt::format("{} is not a number: save it with np.save(file, a.astype(np.float32))", shown));
   }
 
-  template <class T>
-  void fill(std::vector<T>& values) const {
-    const auto count = value_count(*shape_, rest_.size() / sizeof(T));
-    const std::string shape = fmt::format("{}", fmt::join(*shape_, " x "));
+  void check_size(const ArrayHeader& header) const {
+    const std::size_t each = size_of(header.type);
+    const std::uint64_t follow = size_ - header.offset;
+    const auto count = value_count(header.shape, follow / each);
+    const std::string shape = fmt::format("{}", fmt::join(header.shape, " x "));
     if (!count) {
       refuse(
           fmt::format("its header promises {} values of {} bytes, and {} bytes follow: is the "
                       "file truncated?",
-                      shape, sizeof(T), rest_.size()));
+                      shape, each, follow));
     }
-    if (*count * sizeof(T) != rest_.size())
+    if (*count * each != follow)
       refuse(fmt::format("continues after the {} values that its header promises", shape));
-    values.resize(*count);
-    if (!rest_.empty()) std::memcpy(values.data(), rest_.data(), rest_.size());
-    if (*descr_ == kBool)  // any byte but zero is true
-      for (T& value : values) value = T(value != 0);
   }
 
-  std::string_view rest_, name_, header_;
+  std::string_view rest_;
+  std::uint64_t size_;
+  std::string_view name_, header_;
   std::optional<std::string> descr_;
   std::optional<bool> fortran_order_;
   std::optional<std::vector<std::int64_t>> shape_;
@@ -224,8 +247,47 @@ class Reader {
 
 }  // namespace
 
+bool is_npy(std::string_view first_bytes) { return first_bytes.starts_with(kMagic); }
+
+ArrayHeader parse_npy_header(std::string_view first_bytes, std::uint64_t size,
+                             std::string_view name) {
+  return HeaderReader(first_bytes, size, name).read();
+}
+
+ArrayFile open_npy(const SharedSource& source, std::uint64_t first, std::uint64_t size) {
+  std::string head(std::size_t(std::min<std::uint64_t>(kHeadBytes, size)), '\0');
+  source->read(first, std::as_writable_bytes(std::span(head)));
+  ArrayHeader header = parse_npy_header(head, size, source->name());
+  header.offset += first;
+  return {source, std::move(header)};
+}
+
+ArrayFile open_npy(const SharedSource& source) { return open_npy(source, 0, source->size()); }
+
+ArrayFile open_npy(const std::filesystem::path& path) {
+  return open_npy(std::make_shared<FileSource>(path));
+}
+
 NpyArray parse_npy(std::span<const std::byte> bytes, std::string_view name) {
-  return Reader(bytes, name).read();
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  ArrayHeader header = parse_npy_header(text, bytes.size(), name);
+  const bool is_bool = header.type == NumberType::boolean;
+  if (is_bool) header.type = NumberType::u8;
+  const auto found = std::find(std::begin(kWrittenTypes), std::end(kWrittenTypes), header.type);
+  if (header.big_endian || found == std::end(kWrittenTypes))
+    throw DataError(
+        fmt::format("{}: {} is not a type that is written here", name, to_string(header.type)));
+  NpyArray array{header.shape, empty_values(std::size_t(found - std::begin(kWrittenTypes)))};
+  std::visit(
+      [&](auto& values) {
+        const auto from = bytes.subspan(std::size_t(header.offset));
+        values.resize(from.size() / sizeof(values[0]));
+        if (!from.empty()) std::memcpy(values.data(), from.data(), from.size());
+        if (is_bool)  // any byte but zero is true
+          for (auto& value : values) value = value != 0;
+      },
+      array.values);
+  return array;
 }
 
 std::string serialize_npy(const NpyArray& array) {
@@ -239,7 +301,7 @@ std::string serialize_npy(const NpyArray& array) {
                             fmt::join(array.shape, ", "), size));
   }
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}",
-                                   kDescr[array.values.index()], fmt::join(array.shape, ", "),
+                                   kWritten[array.values.index()], fmt::join(array.shape, ", "),
                                    array.shape.size() == 1 ? "," : "");
   // Spaces and a newline fill it up, so that the values are aligned to 64 bytes.
   const std::size_t before = kMagic.size() + 4;

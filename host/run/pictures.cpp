@@ -66,7 +66,7 @@ int magnification_of(std::int64_t height) {
 
 bool can_show(const DataSet& data) { return data.y_image.height > 0 && data.test.count > 0; }
 
-GreyImage sample_picture(const Model& model, const DataSet& data, std::uint64_t seed,
+Picture sample_picture(const Model& model, const DataSet& data, std::uint64_t seed,
                          const PictureOptions& options) {
   const NetworkSpec& spec = model.spec();
   if (!can_show(data)) {

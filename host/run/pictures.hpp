@@ -14,6 +14,6 @@ namespace sfnn {
 bool can_show(const DataSet&);  // are its targets pictures?
 
 // Throws ConfigError if the data set has no pictures.
-GreyImage sample_picture(const Model&, const DataSet&, std::uint64_t seed, const PictureOptions&);
+Picture sample_picture(const Model&, const DataSet&, std::uint64_t seed, const PictureOptions&);
 
 }  // namespace sfnn

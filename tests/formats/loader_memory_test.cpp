@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -10,6 +11,7 @@
 #include "host/base/error.hpp"
 #include "host/formats/atomic_file.hpp"
 #include "host/formats/byte_reader.hpp"
+#include "host/formats/data_formats.hpp"
 #include "host/formats/idx.hpp"
 #include "host/formats/npy.hpp"
 #include "host/formats/safetensors.hpp"
@@ -98,6 +100,81 @@ TEST(LoaderMemory, AnNpyHeaderOfWordsTakesLittle) {
   file += "{'" + std::string(0xffff - 2, 'x');
   expect_within(256 * kKiB, End::refused,
                 [&] { parse_npy(std::as_bytes(std::span(file)), "some.npy"); });
+}
+
+// --- every data format
+
+// A file made to take much, and what opening it may take at most, by the header of its parser.
+struct Hostile {
+  std::string_view format;
+  std::string name;
+  Bytes file;
+  std::size_t bound;
+  End expected;
+};
+
+template <class T>
+Bytes little_endian(T value) {
+  Bytes bytes;
+  for (std::size_t i = 0; i < sizeof(T); ++i) bytes.push_back(char(value >> 8 * i));
+  return bytes;
+}
+
+// An archive of one array, a.npy, not packed.
+Bytes stored_npz(const Bytes& npy) {
+  const Bytes name = "a.npy", sizes = little_endian(std::uint32_t(npy.size()));
+  const Bytes about =
+      Bytes(4, 0) + Bytes(4, 0) + Bytes(4, 0) + sizes + sizes + Bytes("\5\0\0\0", 4);
+  const Bytes local = "PK\3\4" + Bytes(2, 0) + about + name;
+  const Bytes central = "PK\1\2" + Bytes(4, 0) + about + Bytes(14, 0) + name;
+  return local + npy + central + "PK\5\6" + Bytes("\0\0\0\0\1\0\1\0", 8) +
+         little_endian(std::uint32_t(central.size())) +
+         little_endian(std::uint32_t(local.size() + npy.size())) + Bytes(2, 0);
+}
+
+// The beginning of a grey picture, and nothing of it.
+Bytes png_header(std::uint32_t width, std::uint32_t height) {
+  const Bytes size = idx_header({width, height}).substr(4);  // big-endian, as there
+  Bytes chunk = "IHDR" + size + Bytes("\x08\0\0\0\0", 5);
+  const auto crc =
+      std::uint32_t(crc32(0, reinterpret_cast<const Bytef*>(chunk.data()), uInt(chunk.size())));
+  return "\x89PNG\r\n\x1a\n" + Bytes("\0\0\0\x0d", 4) + chunk + idx_header({crc}).substr(4);
+}
+
+std::vector<Hostile> hostile_files() {
+  const Bytes npy = serialize_npy({{8, kMiB}, std::vector<float>(8 * kMiB)});
+  Bytes lying = npy;
+  lying.replace(lying.find("(8, "), 4, "(9, ");
+  const std::uint32_t size = 33 * kMiB;
+  const Bytes idx = idx_header({size}) + Bytes(size, 'x');
+  Bytes csv = "a,b\n";
+  while (csv.size() < kMiB) csv += "1,2\n";
+  return {{"npy", "large.npy", npy, 256 * kKiB, End::loaded},
+          {"npy", "lying.npy", lying, 256 * kKiB, End::refused},
+          {"idx", "large.idx", idx, kMiB, End::loaded},
+          {"idx", "lying.idx", idx_header({0x7fffffff, 0x7fffffff}), kMiB, End::refused},
+          {"idx", "packed.gz", gzip(idx), 2 * size + kMiB, End::loaded},
+          {"npz", "large.npz", stored_npz(npy), 2 * kMiB, End::loaded},
+          {"npz", "lying.npz", stored_npz(npy).substr(kMiB), 2 * kMiB, End::refused},
+          {"csv", "large.csv", csv, 16 * csv.size() + kMiB, End::loaded},
+          {"csv", "line.csv", Bytes(4 * kMiB, '1'), 65 * kMiB, End::refused},
+          {"png", "lying.png", png_header(30000, 2000), 4 * kMiB, End::refused},
+          {"png", "huge.png", png_header(1 << 30, 1 << 30), 4 * kMiB, End::refused}};
+}
+
+TEST(LoaderMemory, EachDataFormatKeepsItsBound) {
+  const TempFolder folder;
+  const std::vector<Hostile> files = hostile_files();
+  for (const DataFormat& format : data_formats()) {
+    EXPECT_TRUE(
+        std::ranges::any_of(files, [&](const Hostile& file) { return file.format == format.name; }))
+        << "no file tries the memory of " << format.name;
+  }
+  for (const Hostile& file : files) {
+    SCOPED_TRACE(file.name);
+    const auto path = folder.write(file.name, file.file);
+    expect_within(file.bound, file.expected, [&] { open_array(path); });
+  }
 }
 
 // --- safetensors

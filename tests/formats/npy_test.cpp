@@ -89,10 +89,11 @@ TEST(Npy, EachMalformedKindHasItsSentence) {
   EXPECT_THAT(error_of(file_of("{'descr': '<f4', 'fortran_order': True, 'shape': (1,)}", four)),
               HasSubstr("np.ascontiguousarray"));
   EXPECT_THAT(error_of(file_of(dictionary(">f4", "(1,)"), four)),
-              HasSubstr("type >f4 is not read"));
-  EXPECT_THAT(error_of(file_of(dictionary("|O", "(1,)"), four)), HasSubstr("type |O is not read"));
+              HasSubstr("is not a type that is written here"));
+  EXPECT_THAT(error_of(file_of(dictionary("|O", "(1,)"), four)),
+              HasSubstr("type |O is not a number"));
   EXPECT_THAT(error_of(file_of(dictionary("\x1b[31mred", "(1,)"), four)),
-              HasSubstr("its type is not read"));
+              HasSubstr("its type is not a number"));
   EXPECT_THAT(
       error_of(file_of("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", four)),
       HasSubstr("records"));

@@ -11,22 +11,22 @@ namespace sfnn {
 namespace {
 
 // As libpng reads it, and with what the file says of itself.
-GreyImage decode(const std::string& bytes) {
+Picture decode(const std::string& bytes) {
   png_image png{};
   png.version = PNG_IMAGE_VERSION;
   EXPECT_TRUE(png_image_begin_read_from_memory(&png, bytes.data(), bytes.size())) << png.message;
   EXPECT_EQ(png.format, PNG_FORMAT_GRAY);
-  GreyImage image{png.height, png.width, std::vector<std::uint8_t>(png.height * png.width)};
+  Picture image{png.height, png.width, std::vector<std::uint8_t>(png.height * png.width)};
   EXPECT_TRUE(png_image_finish_read(&png, nullptr, image.pixels.data(), 0, nullptr)) << png.message;
   return image;
 }
 
 TEST(Png, EveryPixelComesBack) {
-  GreyImage image{5, 256, {}};
+  Picture image{5, 256, {}};
   for (int i = 0; i < 5 * 256; ++i) image.pixels.push_back(std::uint8_t(i * 7));
   const TemporaryDirectory directory;
   write_png(directory.path() / "x.png", image);
-  const GreyImage back = decode(read_file(directory.path() / "x.png", 1 << 20));
+  const Picture back = decode(read_file(directory.path() / "x.png", 1 << 20));
   EXPECT_EQ(back.height, 5);
   EXPECT_EQ(back.width, 256);
   EXPECT_EQ(back.pixels, image.pixels);
@@ -44,7 +44,7 @@ TEST(SampleGrid, PlacesCellsLinesAndGap) {
   SampleGrid grid(1, 2, /*given=*/1, /*magnification=*/2);
   grid.add_row(std::vector<std::vector<float>>{{0, 1}, {0.5f, kMaskedPixel}, {2, -3}});
   grid.add_row(std::vector<std::vector<float>>{{1, 1}, {1, 1}, {0, 0}});
-  const GreyImage image = grid.render();
+  const Picture image = grid.render();
   ASSERT_EQ(image.height, 1 + 2 + 1 + 2 + 1);
   ASSERT_EQ(image.width, 1 + 4 + 1 + 6 + 1 + 4 + 1 + 4 + 1);
   const int line = image.at(0, 0), gap = image.at(0, 6);

@@ -2,9 +2,11 @@
 """Writes the seeds of the fuzz targets: corpus/TARGET/NAME. They are committed; run it when a format changes."""
 
 import gzip
+import io
 import json
 import pathlib
 import struct
+import zipfile
 import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parent
@@ -74,6 +76,13 @@ write("npy", {
     "i8": npy("<i8", "()", struct.pack("<q", -5)),
     "f4": npy("<f4", "(2, 2)", struct.pack("<4f", 0, -0.0, float("nan"), float("inf"))),
     "f8": npy("<f8", "(1, 1, 1)", struct.pack("<d", 0.1)),
+    "i1": npy("|i1", "(3,)", b"\x80\xff\x01"),
+    "u2": npy("<u2", "(2,)", struct.pack("<2H", 0, 65535)),
+    "i2_big": npy(">i2", "(2,)", struct.pack(">2h", -1, 300)),
+    "u4": npy("<u4", "(1,)", struct.pack("<I", 2**32 - 1)),
+    "u8": npy("<u8", "(1,)", struct.pack("<Q", 2**64 - 1)),
+    "f2": npy("<f2", "(2, 2)", bytes.fromhex("003c0100007c007e")),
+    "f4_big": npy(">f4", "(1,)", struct.pack(">f", 0.1)),
     "version_2": npy("<f4", "(1,)", bytes(4), version=2),
     "no_values": npy("<f4", "(0, 7)", b""),
     "fortran": npy("<f4", "(1,)", bytes(4), order="True"),
@@ -81,6 +90,72 @@ write("npy", {
     "huge": npy("<f8", "(9223372036854775807, 9223372036854775807)", b""),
     "trailing": npy("|u1", "(1,)", b"xy"),
     "object": npy("|O", "(1,)", b"\x80\x04N."),
+})
+
+# --- .npz, CSV, PNG
+
+
+def npz(arrays, method=zipfile.ZIP_STORED):
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", method) as file:
+        for name, data in arrays.items():
+            with file.open(zipfile.ZipInfo(name + ".npy"), "w", force_zip64=True) as member:  # as NumPy does
+                member.write(data)
+    return archive.getvalue()
+
+
+def deflated(name, data):
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        info = zipfile.ZipInfo(name + ".npy")
+        info.compress_type = zipfile.ZIP_DEFLATED
+        file.writestr(info, data)
+    return archive.getvalue()
+
+
+MATRIX = npy("<f4", "(2, 2)", struct.pack("<4f", 1, 2, 3, 4))
+write("npz", {
+    "one": npz({"x": MATRIX}),
+    "two": npz({"train_x": MATRIX, "train_y": npy("<i8", "(2,)", struct.pack("<2q", 0, 1))}),
+    "deflated": deflated("x", MATRIX),
+    "bomb": deflated("x", npy("|u1", "(100000,)", bytes(100_000))),
+    "empty": npz({}),
+    "truncated": npz({"x": MATRIX})[:-30],
+    "no_npy": npz({"x": b"text"}),
+    "bad_crc": deflated("x", MATRIX).replace(struct.pack("<I", zlib.crc32(MATRIX)), bytes(4)),
+})
+write("csv", {
+    "header": "a,b,species\n1,2.5,0\n-3,1e-3,1\n",
+    "none": "1,2\n3,4\n",
+    "semicolons": '"a";"b"\r\n1;2\r\n',
+    "tabs": "a\tb\n1\t2\n\n",
+    "bom": "\ufeffa\n1\n",
+    "text": "a,b\n1,setosa\n",
+    "missing": "a,b\n1,\n",
+    "ragged": "a,b\n1\n",
+    "quotes": '"a,b",c\n"1", 2 \n',
+    "not_finite": "a\nnan\ninf\n",
+    "no_numbers": "a,b\n",
+})
+
+
+def png(width, height, rows, color=0, depth=8):
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", width, height, depth, color, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows, 9)) + chunk(b"IEND", b"")
+
+
+write("png", {
+    "grey": png(2, 2, b"\0\x00\xff\0\x80\x40"),
+    "colour": png(1, 1, b"\0\x01\x02\x03", color=2),
+    "alpha": png(1, 1, b"\0\xff\xff\xff\x00", color=6),
+    "bits": png(8, 1, b"\0\xaa", depth=1),
+    "deep": png(1, 1, b"\0\x12\x34", depth=16),
+    "lying": png(30000, 30000, b"\0"),
+    "truncated": png(2, 2, b"\0\x00\xff\0\x80\x40")[:-20],
+    "no_rows": png(1, 1, b""),
 })
 
 # --- safetensors
@@ -132,7 +207,7 @@ write("safetensors", {
 write("toml", {
     "empty": "",
     "data": '[data]\nset = "files"\ntrain_x = "x.npy"\ntrain_y = "y.npy"\ntest_x = "tx.npy"\ntest_y = "ty.npy"\n'
-            'output = "softmax"\ntask = "auto"\nbinarize = "epoch"\ncenter = true\nnoise = 0.5\nlimit = 10\n'
+            'target = "a,b"\nbytes = "number"\noutput = "softmax"\ntask = "auto"\nbinarize = "epoch"\ncenter = true\nnoise = 0.5\nlimit = 10\n'
             'valid = 2\ntest_limit = 3\ntest_subjects = 4\nseed = 9\n',
     "settings": 'seed = 7 # comment\n[net]\nhidden = ["40s+160d", "40n+160d"]\ninit_scale = 1e-1\ninit_from = ""\n'
                 '[train]\nestimator = "G5"\nparticles = 20\nepochs = 3\nbatch = 100\nlearning_rate = 0.1\n'

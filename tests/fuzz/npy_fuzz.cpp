@@ -6,7 +6,18 @@
 
 using namespace sfnn;
 
+// As data: any type of number, all of it read.
+void open_and_read(const std::uint8_t* data, std::size_t size) {
+  const auto source =
+      std::make_shared<MemorySource>(fuzz::kName, std::vector<std::uint8_t>(data, data + size));
+  const auto file = fuzz::load_within<DataError>(256 << 10, [&] { return open_npy(source); });
+  if (!file || file->rows() == 0) return;
+  std::vector<std::byte> values(file->row_bytes() * std::size_t(file->rows()));
+  file->read(0, file->rows(), values.data());
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  open_and_read(data, size);
   const auto bytes = std::as_bytes(std::span(data, size));
   const auto array = fuzz::load_within<DataError>((256 << 10) + size,
                                                   [&] { return parse_npy(bytes, fuzz::kName); });

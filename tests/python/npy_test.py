@@ -54,8 +54,7 @@ def main():
         bits = np.array([True, False])
         assert copied(peer, folder, bits).tolist() == [1, 0]
         check_refused(peer, folder, np.asfortranarray(np.ones((2, 3))), "ascontiguousarray")
-        check_refused(peer, folder, np.ones(3, ">f4"), "little-endian")
-        check_refused(peer, folder, np.ones(3, np.complex64), "<c8")
+        check_refused(peer, folder, np.ones(3, np.complex64), "<c8 is not a number")
         check_refused(peer, folder, np.ones(3, [("a", "<f4"), ("b", "<f4")]), "records")
 
 
