@@ -101,7 +101,10 @@ const std::byte* CudaBackend::stage(std::span<const std::byte> from, Buffer& cop
 }
 
 // Half of what is free is left to the parameters and the tiles.
-bool CudaBackend::fits(const HostRows& rows) const { return rows.bytes() <= free_memory() / 2; }
+// Rows of a file always come by windows, as the host does not hold them either.
+bool CudaBackend::fits(const HostRows& rows) const {
+  return rows.reader == nullptr && rows.bytes() <= free_memory() / 2;
+}
 
 std::unique_ptr<RowFeed> CudaBackend::make_feed(const HostRows& rows, std::int64_t height) {
   if (fits(rows)) return nullptr;

@@ -47,6 +47,7 @@ void CudaRowFeed::reorder(const std::int32_t* order) {
 }
 
 RowFeed::Window CudaRowFeed::open(std::int64_t window) {
+  throw_failure();
   Slot& slot = slots_[window % 2];
   if (fetched_ != window) fetch(window);
   SFNN_CUDA_CHECK(cudaStreamWaitEvent(reader_, slot.copied.get(), 0));
@@ -55,7 +56,7 @@ RowFeed::Window CudaRowFeed::open(std::int64_t window) {
   return {slot.device.get(), y_of(slot.device.get())};
 }
 
-void CudaRowFeed::close() {
+void CudaRowFeed::close(const Window&) {
   SFNN_CUDA_CHECK(cudaEventRecord(slots_[open_ % 2].read.get(), reader_));
 }
 
@@ -67,7 +68,7 @@ void CudaRowFeed::fetch(std::int64_t window) {
   Slot& slot = slots_[window % 2];
   const auto on_host = [](void* data) {
     const auto* packing = static_cast<const Packing*>(data);
-    packing->feed->pack(packing->window);
+    packing->feed->try_to_pack(packing->window);
   };
   const std::size_t bytes = y_offset_ + std::size_t(rows_of(window)) * rows_.y_row();
   SFNN_CUDA_CHECK(cudaLaunchHostFunc(copies_.get(), on_host, &packings_[window]));
@@ -78,12 +79,31 @@ void CudaRowFeed::fetch(std::int64_t window) {
   fetched_ = window;
 }
 
+// An exception must not pass through the runtime: the next call of ours throws it.
+void CudaRowFeed::try_to_pack(std::int64_t window) {
+  try {
+    pack(window);
+  } catch (...) {
+    const std::scoped_lock lock(failure_mutex_);
+    if (!failure_) failure_ = std::current_exception();
+  }
+}
+
+void CudaRowFeed::throw_failure() {
+  const std::scoped_lock lock(failure_mutex_);
+  if (failure_) std::rethrow_exception(failure_);
+}
+
 // Runs on a thread of the CUDA runtime, in the order of the copies: the slot's previous copy is
 // complete.
 void CudaRowFeed::pack(std::int64_t window) const {
   const auto* order = reinterpret_cast<const std::int32_t*>(order_.get());
   const std::size_t x_row = rows_.x_row(), y_row = rows_.y_row();
   std::byte *x = slots_[window % 2].packed.get(), *y = y_of(x);
+  if (rows_.reader) {
+    rows_.reader->read(order, window * height_, rows_of(window), x, y);
+    return;
+  }
   for (std::int64_t n = 0; n < rows_of(window); ++n, x += x_row, y += y_row) {
     const std::int64_t position = window * height_ + n;
     const auto row = std::size_t(order ? order[position] : position);

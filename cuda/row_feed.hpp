@@ -6,6 +6,8 @@
 // waits.
 #pragma once
 
+#include <exception>
+#include <mutex>
 #include <vector>
 
 #include "cuda/device_buffer.hpp"
@@ -22,7 +24,7 @@ class CudaRowFeed final : public RowFeed {
 
   void reorder(const std::int32_t* order) override;
   Window open(std::int64_t window) override;
-  void close() override;
+  void close(const Window&) override;
 
   static std::size_t device_bytes(const HostRows&, std::int64_t height);
 
@@ -39,7 +41,7 @@ class CudaRowFeed final : public RowFeed {
   };
   // Arguments for the runtime's thread; one per window, as any number of them may be pending.
   struct Packing {
-    const CudaRowFeed* feed;
+    CudaRowFeed* feed;
     std::int64_t window;
   };
 
@@ -47,6 +49,8 @@ class CudaRowFeed final : public RowFeed {
   std::byte* y_of(std::byte* slot) const { return slot + y_offset_; }
   void fetch(std::int64_t window);
   void pack(std::int64_t window) const;
+  void try_to_pack(std::int64_t window);
+  void throw_failure();
 
   HostRows rows_;
   std::int64_t height_;
@@ -59,6 +63,8 @@ class CudaRowFeed final : public RowFeed {
   std::vector<Slot> slots_;
   std::int64_t fetched_ = -1;  // the last window that was requested
   std::int64_t open_ = -1;
+  std::mutex failure_mutex_;
+  std::exception_ptr failure_;  // of a window that could not be packed
 };
 
 }  // namespace sfnn

@@ -31,7 +31,7 @@ void print_state(const Checkpoint& checkpoint) {
   const Config& config = checkpoint.config;
   fmt::print("checkpoint   step {}, epoch {} of {}, {} of training\n", state.step, state.epoch,
              config.train.epochs, duration(state.seconds));
-  fmt::print("inputs       {}\n", describe(checkpoint.x_bytes));
+  fmt::print("inputs       {}\n", describe_inputs(checkpoint.network().D_in, checkpoint.x_bytes));
   fmt::print("seeds        {} for weights and draws, {} for the data\n", config.train.seed,
              config.train.data_seed);
   fmt::print("tiles        {} examples, summed in {} parts\n", checkpoint.tiling.tile,

@@ -149,7 +149,8 @@ void add_predict_command(CLI::App& app, int& code) {
   add_settings(*sub, command->settings);
   add_run(*sub, command->run, command->best);
   sub->add_option("--input", command->input,
-                  "Inputs: .npy or IDX, one example per row: [n, D_in] or [n, height, width]")
+                  "Inputs: .npy, .npz, .csv, IDX or a folder of PNG, one example per row: [n, "
+                  "D_in] or [n, height, width]")
       ->required()
       ->check(existing_path());
   sub->add_option("--out", command->out, "Output file: .npy or .csv; a pipe gets CSV")

@@ -14,6 +14,7 @@
 #include "host/base/duration.hpp"
 #include "host/base/error.hpp"
 #include "host/devices/registry.hpp"
+#include "host/run/data_facts.hpp"
 #include "host/run/rate_search.hpp"
 #include "host/run/records.hpp"
 #include "host/run/test_figures.hpp"
@@ -44,6 +45,7 @@ Config config_of(TrainCommand& command, Run& run) {
   const RunDirectory& directory = run.directory();
   if (!command.config_file.empty()) {
     config = load_config(command.config_file);
+    look_beside(command.config_file, command.machine, config);
   } else if (command.resume && directory.holds_run()) {
     config = *run.config();
   } else if (const auto search = command.resume ? saved_search(directory) : std::nullopt) {
@@ -145,21 +147,23 @@ std::string tiling_note(const TrainPlan& plan) {
       plan.batch, plan.M, tiles, tile, megabytes(plan.workspace_bytes));
 }
 
-std::size_t bytes_of(const Columns& columns) {
-  return std::visit([](const auto& values) { return std::as_bytes(std::span(values)).size(); },
-                    columns.values);
+// "data 12.0 MB"; of files that are not held, "data 2050.4 MB, in files".
+std::string memory_of(const DataSet& data) {
+  std::size_t held = 0, in_files = 0;
+  for (const Examples* part : {&data.train, &data.valid, &data.test})
+    for (const Columns* columns : {&part->x, &part->y})
+      (columns->in_file() ? in_files : held) += std::size_t(part->count) * columns->row_bytes();
+  const std::string text = in_files ? fmt::format("{} in files", megabytes(in_files)) : "";
+  if (held == 0 && in_files > 0) return text;
+  return megabytes(held) + (in_files ? ", " + text : "");
 }
 
 void print_plan(const Config& config, const DataSet& data, const NetworkSpec& spec,
                 const TrainPlan& plan, const Backend& backend) {
-  std::size_t data_bytes = 0;
-  for (const Examples* examples : {&data.train, &data.valid, &data.test}) {
-    data_bytes += bytes_of(examples->x) + bytes_of(examples->y);
-  }
   print_network(spec);
   fmt::print("data         {}: {} training, {} validation, {} test examples\n", data.name,
              data.train.count, data.valid.count, data.test.count);
-  fmt::print("inputs       {}\n", describe(data.x_bytes));
+  fmt::print("inputs       {}\n", describe_inputs(data.D_in, data.x_bytes));
   fmt::print("training     {}, M = {}, batch {}, {} epochs of {} steps\n",
              row_of(config.train.estimator).name, plan.M, config.train.batch, config.train.epochs,
              plan.steps_per_epoch);
@@ -169,15 +173,18 @@ void print_plan(const Config& config, const DataSet& data, const NetworkSpec& sp
   fmt::print("device       {}\n", backend.describe());
   fmt::print("tiles        {} examples x {} particles, summed in {} of {} parts\n",
              plan.tiling.tile, plan.M, plan.parts_with_tiles(), plan.tiling.parts);
-  fmt::print("memory       data {}, parameters and workspace {}\n", megabytes(data_bytes),
+  fmt::print("memory       data {}, parameters and workspace {}\n", memory_of(data),
              megabytes(plan.workspace_bytes));
   const auto arrays = state_arrays(spec, plan.pass.estimator, config.train);
   std::vector<std::string> names;
   for (const ArraySpec& array : arrays) names.push_back(array.name);
   fmt::print("             of it carried from step to step {} ({})\n", megabytes(bytes_of(arrays)),
              fmt::join(names, ", "));
-  if (plan.data_bytes > 0)
-    fmt::print("             of the data on the device {}\n", megabytes(plan.data_bytes));
+  if (plan.data_bytes > 0) {
+    fmt::print("             of the data {} {}\n",
+               backend.is_host_memory() ? "in memory at a time" : "on the device",
+               megabytes(plan.data_bytes));
+  }
   std::fflush(stdout);  // before warnings about it on stderr
 }
 
@@ -223,7 +230,7 @@ int train(const TrainCommand& command, TrainingRun& run, const DataSet& data,
           const Backend& backend, Progress& progress) {
   progress.say(fmt::format("{} on {}, {}: {}", to_string(run.network()), data.name,
                            backend.describe(), run.directory().path().string()));
-  progress.say(fmt::format("inputs are read as {}", describe(data.x_bytes)));
+  progress.say(fmt::format("inputs: {}", describe_inputs(data.D_in, data.x_bytes)));
   if (command.verbose) {
     for (const std::string& line : product_lines(run.trainer(), backend)) progress.say(line);
   }
@@ -256,7 +263,9 @@ int run_train(TrainCommand command) {
   std::string device_note;
   const auto backend = make_backend(command.machine.backend, &device_note);
   if (command.machine.backend.device == "auto") progress.say(device_note);
-  const DataSet data = data_of(config, command.machine);
+  const DataSet data =
+      data_of(config, command.machine,
+              goes_on ? read_data_facts(run.directory()) : std::vector<FileFacts>());
   for (const std::string& warning : data.warnings) progress.say("warning: " + warning);
   run.require_lock();
   for (const std::string& line : damaged) progress.warn(line);

@@ -74,18 +74,39 @@ struct StepShape {
   std::size_t example_bytes = 0, other_bytes = 0;
 };
 
-// A data set in host memory, x and y row by row.
+// Rows of a data set that is not in memory. Any thread may ask.
+class RowReader {
+ public:
+  virtual ~RowReader() = default;
+  virtual std::size_t x_row() const = 0;  // bytes
+  virtual std::size_t y_row() const = 0;
+  // Packs rows order[first], order[first + 1], ... one after another; order null: first, first + 1,
+  // ... Throws Error if they can no longer be read.
+  virtual void read(const std::int32_t* order, std::int64_t first, std::int64_t count, std::byte* x,
+                    std::byte* y) const = 0;
+  virtual void will_read(const std::int32_t* order, std::int64_t first,
+                         std::int64_t count) const = 0;
+};
+
+// A data set on the host, x and y row by row: in memory or, if there is one, by a reader.
 struct HostRows {
   std::span<const std::byte> x, y;
   std::int64_t count = 0;
+  const RowReader* reader = nullptr;
 
-  std::size_t x_row() const { return count ? x.size() / std::size_t(count) : 0; }  // bytes
-  std::size_t y_row() const { return count ? y.size() / std::size_t(count) : 0; }
-  std::size_t bytes() const { return x.size() + y.size(); }
+  std::size_t x_row() const { return reader ? reader->x_row() : per_row(x); }  // bytes
+  std::size_t y_row() const { return reader ? reader->y_row() : per_row(y); }
+  std::size_t bytes() const { return std::size_t(count) * (x_row() + y_row()); }
+
+ private:
+  std::size_t per_row(std::span<const std::byte> all) const {
+    return count ? all.size() / std::size_t(count) : 0;
+  }
 };
 
-// A data set that does not fit on the device. It comes in windows of `height` rows; two slots of
-// device memory take turns, so that a window comes in while the one before it is read.
+// A data set that does not fit on the device, or is not in memory. It comes in windows of `height`
+// rows. On a device of its own memory two slots take turns, so that a window comes in while the one
+// before it is read.
 class RowFeed {
  public:
   struct Window {
@@ -95,10 +116,11 @@ class RowFeed {
   // Window w holds rows order[w * height], order[w * height + 1], ...; before the first call, the
   // rows as they are stored. order: [count], in the backend's memory.
   virtual void reorder(const std::int32_t* order) = 0;
-  // Ops called from here to `close` may read the window; window w is always in slot w % 2. The next
-  // window begins to come in. Neither call waits, nor may it be part of a recorded step.
+  // Ops called from here to `close` may read the window; on a device, window w is always in slot w %
+  // 2. The next window begins to come in. Neither call waits for the device, nor may it be part of a
+  // recorded step. Throws Error if rows can no longer be read.
   virtual Window open(std::int64_t window) = 0;
-  virtual void close() = 0;
+  virtual void close(const Window&) = 0;
 };
 
 // Runs a step's ops. A backend that can record them replays the recording instead; a recording

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "host/backend/free_memory.hpp"
+#include "host/backend/host_row_feed.hpp"
 #include "host/backend/team.hpp"
 #include "host/base/error.hpp"
 #include "kernels/baseline.hpp"
@@ -61,6 +62,15 @@ void HostBackend::download(const std::byte* from, std::span<std::byte> to) {
 
 const std::byte* HostBackend::stage(std::span<const std::byte> from, Buffer&) {
   return from.data();
+}
+
+std::unique_ptr<RowFeed> HostBackend::make_feed(const HostRows& rows, std::int64_t height) {
+  if (rows.reader == nullptr) return nullptr;
+  return std::make_unique<HostRowFeed>(rows, height);
+}
+
+std::size_t HostBackend::staged_bytes(const HostRows& rows, std::int64_t height) const {
+  return rows.reader ? HostRowFeed::window_bytes(rows, height) : 0;
 }
 
 std::size_t HostBackend::free_memory() const { return free_host_memory(); }

@@ -18,6 +18,9 @@ class HostBackend : public Backend {
   void upload(std::span<const std::byte> from, std::byte* to) override;
   void download(const std::byte* from, std::span<std::byte> to) override;
   const std::byte* stage(std::span<const std::byte> from, Buffer& copy) override;
+  // A data set in memory is read where it is; one in a file comes by windows.
+  std::unique_ptr<RowFeed> make_feed(const HostRows&, std::int64_t height) override;
+  std::size_t staged_bytes(const HostRows&, std::int64_t height) const override;
   std::size_t free_memory() const override;  // what the system could give without swapping
   void synchronize() override {}
   bool is_host_memory() const override { return true; }

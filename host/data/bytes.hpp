@@ -28,7 +28,7 @@ constexpr const auto& names_of(ByteEncoding) { return kByteEncodings; }
 constexpr float kGreyScale = 1.0f / 255.0f;
 static_assert(255.0f * kGreyScale == 1.0f, "a white pixel is certain");
 
-// For people: "inputs are read as ..."
+// For people.
 constexpr std::string_view describe(ByteEncoding bytes) {
   switch (bytes) {
     case ByteEncoding::numbers:

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <type_traits>
 
 #include "host/base/error.hpp"
 #include "host/data/faces.hpp"
@@ -18,12 +17,13 @@ namespace {
 
 void check(const DataOptions& options, Task task) {
   const bool own = options.set == "files";
-  if (options.binarize == Binarize::epoch && (options.set == "glyphs" || task != Task::halves)) {
+  const bool draws = task == Task::halves || task == Task::generate;
+  if (options.binarize == Binarize::epoch && (own || options.set == "glyphs" || !draws)) {
     throw ConfigError(fmt::format(
-        "data.binarize = epoch is for halves of grey images; {} {} has nothing to binarise",
+        "data.binarize = epoch is for grey images, halves or whole; {} {} has nothing to binarise",
         options.set, own && task == Task::automatic ? "files" : to_string(task)));
   }
-  if (own && task != Task::automatic) {
+  if (own && task != Task::automatic && task != Task::generate) {
     throw ConfigError(fmt::format("data.task = {}: own files say what to predict by data.output",
                                   to_string(task)));
   }
@@ -33,60 +33,29 @@ void check(const DataOptions& options, Task task) {
     if (value < 0) throw ConfigError(fmt::format("data.{} = {}: must not be negative", key, value));
 }
 
-DataSet load(const DataOptions& options, Task task) {
+// With `trained`, the test examples alone.
+DataSet load(const DataOptions& options, Task task, const TrainedOn* trained) {
   if (options.set == "glyphs") return load_glyphs(options, task);
-  if (options.set == "files") return load_files(options);
+  if (options.set == "files")
+    return trained ? load_test_files(options, *trained) : load_files(options);
   switch (task) {
     case Task::halves:
-      return load_halves(options);
+      return load_halves(options, trained != nullptr);
     case Task::classes:
-      return load_classes(options);
+      return load_classes(options, trained != nullptr);
+    case Task::generate:
+      return load_whole(options, trained != nullptr);
     case Task::faces:
       return load_faces(options);
     case Task::automatic:
     case Task::denoise:
       break;
   }
-  throw ConfigError(fmt::format("data.task = {}: {} knows halves, classes and faces",
+  throw ConfigError(fmt::format("data.task = {}: {} knows halves, classes, faces and generate",
                                 to_string(task), options.set));
 }
 
-}  // namespace
-
-float Columns::at(std::int64_t row, std::int64_t col) const {
-  return scale * std::visit([&](const auto& v) { return float(v[row * cols + col]); }, values);
-}
-
-std::vector<float> Columns::mean() const {
-  std::vector<double> sum(cols);
-  const std::int64_t rows = this->rows();
-  for (std::int64_t row = 0; row < rows; ++row)
-    for (std::int64_t col = 0; col < cols; ++col) sum[col] += at(row, col);
-  std::vector<float> mean(cols);
-  for (std::int64_t col = 0; col < cols; ++col) mean[col] = float(sum[col] / double(rows));
-  return mean;
-}
-
-Examples first_of(const Examples& examples, std::int64_t count) {
-  count = std::min(count, examples.count);
-  const auto rows = [&](const Columns& columns) {
-    Columns first{.cols = columns.cols, .scale = columns.scale};
-    std::visit(
-        [&](const auto& from) {
-          first.values = std::remove_cvref_t<decltype(from)>(from.begin(),
-                                                             from.begin() + count * columns.cols);
-        },
-        columns.values);
-    return first;
-  };
-  return {.count = count, .x = rows(examples.x), .y = rows(examples.y)};
-}
-
-std::filesystem::path data_folder(const DataOptions& options) {
-  return find_data(options.root, options.set);
-}
-
-DataSet load_data(const DataOptions& options) {
+DataSet loaded(const DataOptions& options, const TrainedOn* trained) {
   if (options.set == kArrays) {
     throw DataError(
         "the examples were arrays of a program, which are not stored with the run: name others "
@@ -95,11 +64,31 @@ DataSet load_data(const DataOptions& options) {
   }
   const Task task = task_of(options);
   check(options, task);
-  DataSet data = load(options, task);
+  DataSet data = load(options, task, trained);
   if (options.set != "files")
     data.x_bytes = draws_bits(options) ? ByteEncoding::pixels : ByteEncoding::grey;
+  return data;
+}
+
+}  // namespace
+
+Examples first_of(const Examples& examples, std::int64_t count) {
+  count = std::min(count, examples.count);
+  return {.count = count, .x = first_of(examples.x, count), .y = first_of(examples.y, count)};
+}
+
+std::filesystem::path data_folder(const DataOptions& options) {
+  return find_data(options.root, options.set);
+}
+
+DataSet load_data(const DataOptions& options) {
+  DataSet data = loaded(options, nullptr);
   data.units = units_of(data, options.standardize, options.center);
   return data;
+}
+
+DataSet load_test_data(const DataOptions& options, const TrainedOn& trained) {
+  return loaded(options, &trained);
 }
 
 }  // namespace sfnn

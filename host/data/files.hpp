@@ -1,5 +1,10 @@
-// A user's own data: inputs and targets for training and for the test, four files of which each is
-// .npy or IDX, one example per row. An example may be a picture: [count, height, width].
+// A user's own data: inputs and targets for training and for the test, four files, each of any data
+// format (host/formats/data_formats.hpp), one example per row. An example may be a picture: [count,
+// height, width].
+//
+// Files of more than data.most_in_memory stay where they are. Either way one pass over the rows
+// that are used, and no others, checks them. (Of classes every training row is read: their number
+// must not depend on data.limit.)
 //
 // Floats and integers are used as they are. What unsigned bytes are is said by data.bytes or, if it
 // says nothing, by the training file (see bytes.hpp). Classes are whole numbers from 0.
@@ -14,6 +19,8 @@ namespace sfnn {
 
 // Throws DataError naming the file and what is wrong with it.
 DataSet load_files(const DataOptions&);
+// The test files alone.
+DataSet load_test_files(const DataOptions&, const TrainedOn&);
 
 struct ReadInputs {
   Columns x;

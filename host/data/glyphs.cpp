@@ -85,6 +85,7 @@ struct Widths {
 
 Widths widths_of(Task task) {
   if (task == Task::halves) return {kHalfGlyph, kHalfGlyph};
+  if (task == Task::generate) return {0, 2 * kHalfGlyph};
   return {2 * kHalfGlyph, task == Task::classes ? 1 : 2 * kHalfGlyph};
 }
 
@@ -104,15 +105,16 @@ void require_memory(Task task, std::int64_t count) {
 
 Examples draw_examples(Task task, const GlyphSource& source, std::span<const std::int32_t> rows) {
   const bool halves = task == Task::halves;
-  const double x_noise = halves ? kGlyphNoise : kGlyphCopyNoise;
+  const bool generate = task == Task::generate;
+  const double noise = halves || generate ? kGlyphNoise : kGlyphCopyNoise;
   const Widths widths = widths_of(task);
   std::vector<std::uint8_t> x, y;
   x.reserve(rows.size() * widths.x);
   y.reserve(rows.size() * widths.y);
   for (const std::int64_t n : rows) {
     const auto [k, shape, completion] = source.glyph(n);
-    source.append(shape.upper, x_noise, n, 0, x);
-    source.append(completion.lower, x_noise, n, kHalfGlyph, halves ? y : x);
+    source.append(shape.upper, noise, n, 0, generate ? y : x);
+    source.append(completion.lower, noise, n, kHalfGlyph, halves || generate ? y : x);
     if (task == Task::denoise) {
       y.insert(y.end(), shape.upper.begin(), shape.upper.end());
       y.insert(y.end(), completion.lower.begin(), completion.lower.end());
@@ -128,13 +130,14 @@ void require_known(Task task) {
     case Task::halves:
     case Task::denoise:
     case Task::classes:
+    case Task::generate:
       return;
     case Task::automatic:
     case Task::faces:
       break;
   }
-  throw ConfigError(
-      fmt::format("data.task = {}: glyphs know halves, denoise and classes", to_string(task)));
+  throw ConfigError(fmt::format("data.task = {}: glyphs know halves, denoise, classes and generate",
+                                to_string(task)));
 }
 
 }  // namespace
@@ -194,8 +197,8 @@ DataSet load_glyphs(const DataOptions& options, Task task) {
   data.D_in = data.train.x.cols;
   data.D_out = task == Task::classes ? std::int64_t(glyph_shapes().size()) : data.train.y.cols;
   data.output = task == Task::classes ? Output::softmax : Output::bernoulli;
-  data.x_image = {data.D_in / kGlyphSide, kGlyphSide};
-  if (task != Task::classes) data.y_image = data.x_image;
+  if (data.D_in > 0) data.x_image = {data.D_in / kGlyphSide, kGlyphSide};
+  if (task != Task::classes) data.y_image = {data.D_out / kGlyphSide, kGlyphSide};
   data.y_below_x = task == Task::halves;
   return data;
 }

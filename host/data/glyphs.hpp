@@ -48,7 +48,8 @@ struct GlyphBounds {
 };
 GlyphBounds glyph_bounds(const Examples&);
 
-// Tasks: halves; denoise (the clean glyph from a noisy copy); classes (k from a noisy copy).
+// Tasks: halves; denoise (the clean glyph from a noisy copy); classes (k from a noisy copy);
+// generate (the whole glyph from nothing).
 // Examples are drawn, so data.limit and data.test_limit may also ask for more than the defaults;
 // if they do not fit into the free memory, a ConfigError says so before any is drawn.
 DataSet load_glyphs(const DataOptions&, Task);

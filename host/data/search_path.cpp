@@ -31,6 +31,13 @@ bool has_data(const fs::path& path) {
 
 }  // namespace
 
+DataName split_member(const std::string& name) {
+  constexpr std::string_view kArchive = ".npz:";
+  const std::size_t at = name.rfind(kArchive);
+  if (at == std::string::npos) return {name, ""};
+  return {name.substr(0, at + kArchive.size() - 1), name.substr(at + kArchive.size())};
+}
+
 fs::path cache_folder() {
   if (const fs::path cache = variable("XDG_CACHE_HOME"); cache.is_absolute()) return cache / "sfnn";
   const fs::path home = variable("HOME");
@@ -60,6 +67,16 @@ bool lies_in_data_roots(const std::string& root, const fs::path& name) {
 }
 
 bool can_be_fetched(const fs::path& name) { return name == "mnist" || name == "fashion-mnist"; }
+
+fs::path name_beside(const fs::path& folder, const std::string& root, const fs::path& name) {
+  if (name.empty() || name.is_absolute() || !has_data(folder / name)) return name;
+  for (const fs::path& place : data_roots(root))
+    if (has_data(place / name)) return name;
+  const fs::path path = fs::absolute(folder / name).lexically_normal();
+  const fs::path from_here = path.lexically_proximate(fs::current_path());
+  const bool here = root.empty() && !from_here.is_absolute() && *from_here.begin() != "..";
+  return here ? from_here : path;
+}
 
 fs::path find_data(const std::string& root, const fs::path& name) {
   std::vector<std::string> tried;

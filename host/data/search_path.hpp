@@ -12,6 +12,13 @@
 
 namespace sfnn {
 
+// A file and, for an archive, which of its arrays: "d.npz:train_x".
+struct DataName {
+  std::filesystem::path file;
+  std::string member;  // empty: not said
+};
+DataName split_member(const std::string& name);
+
 std::filesystem::path cache_folder();  // XDG_CACHE_HOME/sfnn, else ~/.cache/sfnn
 
 // root: what --data says; may be empty.
@@ -23,6 +30,11 @@ bool lies_in_data_roots(const std::string& root, const std::filesystem::path& na
 
 // True if `sfnn data` knows a set of this name.
 bool can_be_fetched(const std::filesystem::path& name);
+
+// For a name that none of the places has but `folder` does: how to find it from here, an absolute
+// path if it lies outside the current directory. Else the name itself.
+std::filesystem::path name_beside(const std::filesystem::path& folder, const std::string& root,
+                                  const std::filesystem::path& name);
 
 // The first of the places that has `name`, a file or a folder that is not empty; an absolute name
 // stands for itself.

@@ -20,9 +20,12 @@ struct Moments {
 Moments moments_of(const Columns& columns, std::int64_t rows, bool bits) {
   Moments moments{std::vector<double>(columns.cols), std::vector<double>(columns.cols)};
   auto& [sum, squares] = moments;
+  if (rows == 0) return moments;
+  const std::vector<float> first = columns.row(0);
   for (std::int64_t row = 0; row < rows; ++row) {
+    const std::vector<float> values = columns.row(row);
     for (std::int64_t col = 0; col < columns.cols; ++col) {
-      const double distance = double(columns.at(row, col)) - double(columns.at(0, col));
+      const double distance = double(values[col]) - double(first[col]);
       sum[col] += distance;
       squares[col] += distance * distance;
     }
@@ -30,7 +33,7 @@ Moments moments_of(const Columns& columns, std::int64_t rows, bool bits) {
   for (std::int64_t col = 0; col < columns.cols; ++col) {
     const double mean = sum[col] / double(rows);
     squares[col] = std::max(0.0, squares[col] / double(rows) - mean * mean);
-    sum[col] = mean + double(columns.at(0, col));
+    sum[col] = mean + double(first[col]);
     if (bits) squares[col] = sum[col] * (1 - sum[col]);
   }
   return moments;

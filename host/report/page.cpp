@@ -58,9 +58,13 @@ std::string samples(const Runs& runs) {
         named(runs, r), png_data_uri(runs[r].png), escape(runs[r].name));
   }
   if (html.empty()) return "";
+  const bool given =
+      std::ranges::any_of(runs, [](const ReportRun& run) { return run.network.D_in > 0; });
   return section("Samples",
-                 "Each row: a test example, what the network was given of it (if that is a "
-                 "picture), and what it makes of that for several draws of the hidden units.",
+                 given
+                     ? "Each row: a test example, what the network was given of it (if that is a "
+                       "picture), and what it makes of that for several draws of the hidden units."
+                     : "Each cell: one draw of the hidden units, given nothing.",
                  fmt::format("<div class=\"figures\">\n{}</div>\n", html));
 }
 
@@ -144,9 +148,9 @@ std::string title_of(const Runs& runs) {
 std::string data_of(const Runs& runs) {
   std::set<std::string> names;
   for (const ReportRun& run : runs)
-    names.insert(escape(fmt::format("{}; inputs read as {}",
+    names.insert(escape(fmt::format("{}; inputs: {}",
                                     run.measured ? run.measured->data_name : run.config.data.set,
-                                    describe(run.x_bytes))));
+                                    describe_inputs(run.network.D_in, run.x_bytes))));
   return fmt::format("{}", fmt::join(names, " | "));
 }
 

@@ -17,10 +17,17 @@ bool is_deterministic(const NetworkSpec& spec) {
   return std::ranges::all_of(spec.hidden, [](const LayerSpec& layer) { return layer.n_s == 0; });
 }
 
+DataOptions data_options_of(const Config& config, const MachineOptions& machine) {
+  DataOptions options = config.data;
+  options.seed = config.train.data_seed;
+  options.root = machine.data_root;
+  return options;
+}
+
 }  // namespace
 
 void require_data_inside(const Config& config, const MachineOptions& machine,
-                         const std::vector<std::string>& settings) {
+                         const std::vector<std::string>& settings, bool test_only) {
   const DataOptions& data = config.data;
   for (const auto& [key, name] : {std::pair("data.set", &data.set),
                                   {"data.train_x", &data.train_x},
@@ -30,7 +37,8 @@ void require_data_inside(const Config& config, const MachineOptions& machine,
     const bool own = std::ranges::any_of(settings, [&](const std::string& setting) {
       return setting.starts_with(fmt::format("{}=", key));
     });
-    if (own || lies_in_data_roots(machine.data_root, *name)) continue;
+    const bool unused = test_only && std::string_view(key).starts_with("data.train_");
+    if (own || unused || lies_in_data_roots(machine.data_root, *name)) continue;
     throw DataError(fmt::format(
         "{} = {}, as the run has it, leads outside the data folders: if you trust the run, say "
         "--data with the folder that it is in",
@@ -38,10 +46,22 @@ void require_data_inside(const Config& config, const MachineOptions& machine,
   }
 }
 
-DataSet data_of(const Config& config, const MachineOptions& machine) {
-  DataOptions options = config.data;
-  options.seed = config.train.data_seed;
-  options.root = machine.data_root;
+void look_beside(const std::filesystem::path& config_file, const MachineOptions& machine,
+                 Config& config) {
+  DataOptions& data = config.data;
+  if (data.set == "glyphs") return;
+  for (std::string* name : {&data.set, &data.train_x, &data.train_y, &data.test_x, &data.test_y}) {
+    if (name == &data.set && data.set == "files") continue;
+    const auto [file, member] = split_member(*name);
+    *name = name_beside(config_file.parent_path(), machine.data_root, file).string() +
+            (member.empty() ? "" : ":" + member);
+  }
+}
+
+DataSet data_of(const Config& config, const MachineOptions& machine,
+                const std::vector<FileFacts>& known) {
+  DataOptions options = data_options_of(config, machine);
+  options.known = known;
   DataSet data = load_data(options);
   const Sigma& sigma = config.net.sigma;
   const bool given = row_of(sigma.output).sigma.empty();
@@ -49,6 +69,13 @@ DataSet data_of(const Config& config, const MachineOptions& machine) {
        target_warnings(data, given ? std::optional(sigma.value) : std::nullopt))
     data.warnings.push_back(std::move(warning));
   return data;
+}
+
+DataSet test_data_of(const Config& config, const MachineOptions& machine,
+                     const Checkpoint& checkpoint) {
+  return load_test_data(data_options_of(config, machine), {.D_out = checkpoint.network().D_out,
+                                                           .x_bytes = checkpoint.x_bytes,
+                                                           .y_bytes = checkpoint.y_bytes});
 }
 
 NetworkSpec network_of(const Config& config, const DataSet& data) {

@@ -22,10 +22,16 @@ struct MachineOptions {
 };
 
 // For a config that came with a run: throws DataError if a data path in it leads outside the data
-// folders. Paths changed by `settings`, from the command line, are trusted.
+// folders. Paths changed by `settings`, from the command line, are trusted. test_only: those of
+// training are not used.
 void require_data_inside(const Config&, const MachineOptions&,
-                         const std::vector<std::string>& settings);
-DataSet data_of(const Config&, const MachineOptions&);
+                         const std::vector<std::string>& settings, bool test_only = false);
+// Data that a config names and only its own folder has are found there.
+void look_beside(const std::filesystem::path& config_file, const MachineOptions&, Config&);
+// known: of the files that were looked over when the run began.
+DataSet data_of(const Config&, const MachineOptions&, const std::vector<FileFacts>& known = {});
+// The test examples of a trained network.
+DataSet test_data_of(const Config&, const MachineOptions&, const Checkpoint&);
 NetworkSpec network_of(const Config&, const DataSet&);
 NetworkSpec test_network_of(const Config&,
                             const NetworkSpec&);   // network B reads A's units as stochastic

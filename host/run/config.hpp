@@ -75,18 +75,23 @@ struct Config {
 
     v("data.set", self.data.set,
       "data set: glyphs (built in), mnist, fashion-mnist, faces/att, a folder, or files", any);
-    v("data.train_x", self.data.train_x, "files: inputs, .npy or IDX, one example per row", any);
+    v("data.train_x", self.data.train_x,
+      "files: inputs, one example per row; empty: none, to generate", any);
     v("data.train_y", self.data.train_y, "files: targets, one row per input row", any);
     v("data.test_x", self.data.test_x, "files: test inputs", any);
     v("data.test_y", self.data.test_y, "files: test targets", any);
+    v("data.target", self.data.target,
+      "files: target columns of a CSV file by name, with commas between; the others are inputs",
+      any);
     v("data.bytes", self.data.bytes,
       "files: meaning of uint8, grey values (divided by 255) or numbers as they are; auto: grey, "
       "or bits if none is above 1",
       any);
     v("data.output", self.data.output, "files: distribution of the targets", any);
-    v("data.task", self.data.task, "prediction task; auto: faces for faces, else halves", any);
+    v("data.task", self.data.task,
+      "prediction task; auto: faces for faces, else halves; generate: no input at all", any);
     v("data.binarize", self.data.binarize,
-      "halves: pixels drawn as bits once, drawn again each epoch, or left grey", any);
+      "halves, generate: pixels drawn as bits once, drawn again each epoch, or left grey", any);
     v("data.center", self.data.center, "subtract the mean of the training inputs from x", any);
     v("data.standardize", self.data.standardize,
       "means of 0 and standard deviations of 1 for inputs (x), gaussian targets (y) or both, by "

@@ -12,8 +12,8 @@ LoadedNetwork::LoadedNetwork(Backend& backend, const MachineOptions& machine,
                              const Checkpoint& checkpoint,
                              const std::vector<std::string>& settings) {
   config_ = changed(checkpoint.config, settings);
-  require_data_inside(config_, machine, settings);
-  data_ = data_of(config_, machine);
+  require_data_inside(config_, machine, settings, /*test_only=*/true);
+  data_ = test_data_of(config_, machine, checkpoint);
   data_.units = checkpoint.units;  // of its training data
   if (network_of(config_, data_) != checkpoint.network()) {
     throw ConfigError(

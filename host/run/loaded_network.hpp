@@ -1,4 +1,5 @@
-// A trained network with the data it was trained on, ready to be evaluated or looked at.
+// A trained network with its test data, ready to be evaluated or looked at. The data it was trained
+// on are not read.
 #pragma once
 
 #include <optional>

@@ -12,12 +12,6 @@
 namespace sfnn {
 namespace {
 
-std::vector<float> row_of(const Columns& columns, std::int64_t row) {
-  std::vector<float> values(columns.cols);
-  for (std::int64_t i = 0; i < columns.cols; ++i) values[i] = columns.at(row, i);
-  return values;
-}
-
 // A cell with y in it: below x if y continues it, else alone.
 std::vector<float> cell(const DataSet& data, const std::vector<float>& x, std::vector<float> y) {
   if (!data.y_below_x) return y;
@@ -29,9 +23,16 @@ std::vector<float> cell(const DataSet& data, const std::vector<float>& x, std::v
 // If y does not continue x: is x a picture that fits a cell?
 bool shows_x(const DataSet& data) { return data.x_image == data.y_image; }
 
+// How many cells stand left of the samples; none if nothing is given.
+int given_count(const DataSet& data) {
+  if (data.D_in == 0) return 0;
+  return data.y_below_x || shows_x(data) ? 2 : 1;
+}
+
 // The cells left of the samples: the example, and the part of it that the network was given.
 std::vector<std::vector<float>> given_cells(const DataSet& data, const std::vector<float>& x,
                                             const std::vector<float>& y) {
+  if (data.D_in == 0) return {};
   std::vector<std::vector<float>> cells{cell(data, x, y)};
   if (data.y_below_x) {
     cells.push_back(cell(data, x, std::vector<float>(y.size(), kMaskedPixel)));
@@ -67,7 +68,7 @@ int magnification_of(std::int64_t height) {
 bool can_show(const DataSet& data) { return data.y_image.height > 0 && data.test.count > 0; }
 
 Picture sample_picture(const Model& model, const DataSet& data, std::uint64_t seed,
-                         const PictureOptions& options) {
+                       const PictureOptions& options) {
   const NetworkSpec& spec = model.spec();
   if (!can_show(data)) {
     throw ConfigError(
@@ -78,8 +79,8 @@ Picture sample_picture(const Model& model, const DataSet& data, std::uint64_t se
                                   options.first, data.test.count));
   }
   const std::int64_t height = data.y_image.height + (data.y_below_x ? data.x_image.height : 0);
-  SampleGrid grid(height, data.y_image.width, data.y_below_x || shows_x(data) ? 2 : 1,
-                  magnification_of(height));
+  SampleGrid grid(height, data.y_image.width, given_count(data), magnification_of(height),
+                  data.y_image.channels);
   std::vector<std::int32_t> rows(std::min(options.rows, data.test.count - options.first));
   std::iota(rows.begin(), rows.end(), std::int32_t(options.first));
   const std::vector<float> outputs =
@@ -87,7 +88,7 @@ Picture sample_picture(const Model& model, const DataSet& data, std::uint64_t se
   const DrawKey key{seed, kEvaluationStep, kSiteOutputSample};
   const bool draws_pixels = options.draw_pixels && has_bits(spec.output);
   for (std::size_t r = 0; r < rows.size(); ++r) {
-    const std::vector<float> x = row_of(data.test.x, rows[r]), y = row_of(data.test.y, rows[r]);
+    const std::vector<float> x = data.test.x.row(rows[r]), y = data.test.y.row(rows[r]);
     std::vector<std::vector<float>> cells = given_cells(data, x, y);
     for (std::int64_t m = 0; m < options.samples; ++m) {
       const auto begin = outputs.begin() + (std::int64_t(r) * options.samples + m) * spec.D_out;

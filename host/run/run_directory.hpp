@@ -2,6 +2,7 @@
 //
 //   config.toml   metrics.jsonl   samples.png   report.html
 //   sessions.jsonl                              when and on what it was started and resumed
+//   data.jsonl                                  own files: what was found in them at the start
 //   search.json, search.jsonl                   --search-lr: what was asked for, each rate tried
 //   lock                                        held by the process that trains here
 //   checkpoints/step-00000600.safetensors ...   the newest train.keep of them
@@ -37,6 +38,7 @@ class RunDirectory {
   std::filesystem::path sessions() const { return path_ / "sessions.jsonl"; }
   std::filesystem::path report() const { return path_ / "report.html"; }
   std::filesystem::path samples() const { return path_ / "samples.png"; }
+  std::filesystem::path data() const { return path_ / "data.jsonl"; }
   std::filesystem::path search() const { return path_ / "search.jsonl"; }
   std::filesystem::path search_options() const { return path_ / "search.json"; }
   Config config() const;  // config of the run in it

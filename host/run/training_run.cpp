@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "host/base/error.hpp"
+#include "host/run/data_facts.hpp"
 #include "host/run/pictures.hpp"
 #include "host/run/session.hpp"
 #include "host/run/test_figures.hpp"
@@ -55,9 +56,13 @@ Trainer TrainingRun::make_trainer(const TrainOptions& options) {
   return {plan, std::move(model), options, data_};
 }
 
-void TrainingRun::start() { run_.directory().create(config_); }
+void TrainingRun::start() {
+  run_.directory().create(config_);
+  write([&] { write_data_facts(directory(), data_); });
+}
 
 void TrainingRun::resume() {
+  require_same_data(directory(), data_);
   if (std::optional<Checkpoint> saved = run_.take_newest()) {
     restore(*std::move(saved));
   } else {

@@ -184,14 +184,16 @@ void Evaluator::add_prediction(const Tile& tile, const std::vector<float>& mean_
       case Output::gaussian_learnt:
       case Output::gaussian_each:
       case Output::gaussian_predicted:
-      case Output::poisson:
+      case Output::poisson: {
+        const std::vector<float> wanted = y.row(tile.first + n);
         for (std::int64_t i = 0; i < D_out; ++i) {
-          const double square = std::pow(
-              model.units().y_value(i, double(mean[i]) / double(M)) - y.at(tile.first + n, i), 2);
+          const double square =
+              std::pow(model.units().y_value(i, double(mean[i]) / double(M)) - wanted[i], 2);
           sums.mean_sse += square;
           loss += square;
         }
         break;
+      }
       case Output::bernoulli:
         break;
     }

@@ -5,19 +5,41 @@
 namespace sfnn {
 namespace {
 
-std::span<const std::byte> bytes_of(const Columns& columns) {
-  return std::visit([](const auto& values) { return std::as_bytes(std::span(values)); },
-                    columns.values);
+// Examples of which a file has a part.
+class ExampleReader final : public RowReader {
+ public:
+  explicit ExampleReader(const Examples& examples) : examples_(examples) {}
+
+  std::size_t x_row() const override { return examples_.x.row_bytes(); }
+  std::size_t y_row() const override { return examples_.y.row_bytes(); }
+  void read(const std::int32_t* order, std::int64_t first, std::int64_t count, std::byte* x,
+            std::byte* y) const override {
+    for (const Columns* columns : {&examples_.x, &examples_.y})
+      if (const FileRows* rows = columns->file_rows()) rows->file->require_unchanged();
+    read_rows(examples_.x, order, first, count, x);
+    read_rows(examples_.y, order, first, count, y);
+  }
+  void will_read(const std::int32_t* order, std::int64_t first, std::int64_t count) const override {
+    will_need_rows(examples_.x, order, first, count);
+    will_need_rows(examples_.y, order, first, count);
+  }
+
+ private:
+  const Examples& examples_;
+};
+
+std::unique_ptr<RowReader> reader_of(const Examples& examples) {
+  if (!examples.x.in_file() && !examples.y.in_file()) return nullptr;
+  return std::make_unique<ExampleReader>(examples);
 }
 
-HostRows rows_of(const Examples& examples) {
-  return {bytes_of(examples.x), bytes_of(examples.y), examples.count};
+HostRows rows_of(const Examples& examples, const RowReader* reader) {
+  return {examples.x.memory(), examples.y.memory(), examples.count, reader};
 }
 
 DataColumns shape_of(const Columns& columns, std::int64_t rows) {
-  const bool is_u8 = std::holds_alternative<std::vector<std::uint8_t>>(columns.values);
-  return {nullptr, is_u8 ? DataColumns::Type::u8 : DataColumns::Type::f32, rows, columns.cols,
-          columns.scale};
+  return {nullptr, columns.holds_bytes() ? DataColumns::Type::u8 : DataColumns::Type::f32, rows,
+          columns.cols, columns.scale};
 }
 
 }  // namespace
@@ -28,15 +50,17 @@ StagedData::StagedData(Backend& backend, const Examples& examples, std::int64_t 
       height_(height),
       x_(shape_of(examples.x, examples.count)),
       y_(shape_of(examples.y, examples.count)),
-      feed_(backend.make_feed(rows_of(examples), height)) {
+      reader_(reader_of(examples)),
+      feed_(backend.make_feed(rows_of(examples, reader_.get()), height)) {
   if (feed_) return;
-  x_.data = backend.stage(bytes_of(examples.x), x_copy_);
-  y_.data = backend.stage(bytes_of(examples.y), y_copy_);
+  x_.data = backend.stage(examples.x.memory(), x_copy_);
+  y_.data = backend.stage(examples.y.memory(), y_copy_);
 }
 
 std::size_t StagedData::bytes(const Backend& backend, const Examples& examples,
                               std::int64_t height) {
-  return backend.staged_bytes(rows_of(examples), height);
+  const auto reader = reader_of(examples);
+  return backend.staged_bytes(rows_of(examples, reader.get()), height);
 }
 
 std::size_t StagedData::pass_bytes(const Examples& examples) {
@@ -44,8 +68,7 @@ std::size_t StagedData::pass_bytes(const Examples& examples) {
 }
 
 std::size_t StagedData::window_bytes(const Examples& examples) {
-  const HostRows rows = rows_of(examples);
-  return 2 * (rows.x_row() + rows.y_row());
+  return 2 * (examples.x.row_bytes() + examples.y.row_bytes());
 }
 
 void StagedData::reorder(const std::int32_t* order) {
@@ -55,15 +78,15 @@ void StagedData::reorder(const std::int32_t* order) {
 
 int StagedData::begin_step(std::int64_t step_of_epoch) {
   if (!feed_) return 0;
-  const RowFeed::Window window = feed_->open(step_of_epoch);
-  x_.data = window.x;
-  y_.data = window.y;
+  step_window_ = feed_->open(step_of_epoch);
+  x_.data = step_window_.x;
+  y_.data = step_window_.y;
   in_step_ = true;
   return int(step_of_epoch % 2);
 }
 
 void StagedData::end_step() {
-  if (feed_) feed_->close();
+  if (feed_) feed_->close(step_window_);
   in_step_ = false;
 }
 
@@ -85,15 +108,16 @@ void StagedData::gather(const Tile& tile, const Randomness& random, const Model:
   y.inverse_scale = units.y_inverse_scale;
   y.out = pass.y(tile.N);
   const bool opens = feed_ && !in_step_;
+  RowFeed::Window window;
   if (opens) {
-    const RowFeed::Window window = feed_->open(tile.first / height_);
+    window = feed_->open(tile.first / height_);
     x.data.data = window.x;
     y.data.data = window.y;
   }
   if (feed_) x.place = y.place = tile.first % height_;
   backend_.gather(x);
   backend_.gather(y);
-  if (opens) feed_->close();
+  if (opens) feed_->close(window);
 }
 
 }  // namespace sfnn

@@ -1,8 +1,8 @@
 // Examples where a backend can read them, and how a tile of them becomes x and y of a pass.
 //
-// Where they do not fit into the backend's memory they come in windows of `height` examples (see
-// RowFeed). Training opens one window per step; a tile that is gathered outside of a step must lie
-// in one window.
+// If they do not fit into the backend's memory, or lie in a file, they come in windows of `height`
+// examples (see RowFeed). Training opens one window per step; a tile that is gathered outside of a
+// step must lie in one window.
 #pragma once
 
 #include <memory>
@@ -49,7 +49,9 @@ class StagedData {
   const std::int32_t* order_ = nullptr;
   Buffer x_copy_, y_copy_;
   DataColumns x_, y_;
-  std::unique_ptr<RowFeed> feed_;  // null: all of it is there
+  std::unique_ptr<RowReader> reader_;  // null: the examples are in memory
+  std::unique_ptr<RowFeed> feed_;      // null: all of it is there
+  RowFeed::Window step_window_;
   bool in_step_ = false;
 };
 

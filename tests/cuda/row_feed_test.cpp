@@ -166,7 +166,7 @@ TEST_F(RowFeedTest, TheOrderIsReadOnceItIsMade) {
   std::vector<std::uint8_t> seen(4);
   SFNN_CUDA_CHECK(
       cudaMemcpyAsync(seen.data(), feed.open(0).x, 4, cudaMemcpyDeviceToHost, reader.get()));
-  feed.close();
+  feed.close({});
   SFNN_CUDA_CHECK(cudaStreamSynchronize(reader.get()));
   EXPECT_EQ(seen, (std::vector<std::uint8_t>{12, 10, 13, 11}));
 }

@@ -35,7 +35,7 @@ class RowWindows : public testing::Test {
       copy(d_x.get() + first * kInputs, window.x, count * kInputs, cudaMemcpyDeviceToDevice);
       copy(d_y.get() + first * kTargets * sizeof(float), window.y, count * kTargets * sizeof(float),
            cudaMemcpyDeviceToDevice);
-      feed.close();
+      feed.close(window);
     }
     x.resize(x_.size());
     y.resize(y_.size());
@@ -88,7 +88,7 @@ TEST_F(RowWindows, MayBeLeftInTheMiddle) {
   for (int k = 0; k < 3; ++k) {
     CudaRowFeed feed(rows(), kHeight, reader_.get());
     feed.open(k);
-    feed.close();
+    feed.close({});
   }
   SFNN_CUDA_CHECK(cudaStreamSynchronize(reader_.get()));
 }

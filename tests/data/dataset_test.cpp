@@ -76,6 +76,25 @@ TEST(Halves, GreyImagesAreCutInTwo) {
   EXPECT_TRUE(data.units.x_mean.empty());
 }
 
+TEST(Generate, WholePicturesAndNoInput) {
+  const TinyMnist tiny;
+  DataOptions options = tiny.options(Task::generate);
+  options.binarize = Binarize::none;
+  const DataSet data = load_data(options);
+  EXPECT_EQ(data.D_in, 0);
+  EXPECT_EQ(data.D_out, 12);
+  EXPECT_EQ(data.train.count, 8);
+  EXPECT_FLOAT_EQ(data.train.y.at(7, 11), 127 / 255.0f);
+  EXPECT_EQ(data.y_image, (ImageShape{4, 3}));
+  EXPECT_EQ(data.name, "tiny generated, grey");
+  options.binarize = Binarize::epoch;
+  EXPECT_TRUE(load_data(options).binarize_train);
+  const DataSet glyphs = load_data({.task = Task::generate, .limit = 20, .test_limit = 5});
+  EXPECT_EQ(glyphs.D_in, 0);
+  EXPECT_EQ(glyphs.train.y.cols, 784);
+  EXPECT_EQ(glyphs.y_image, (ImageShape{28, 28}));
+}
+
 TEST(Halves, OfAnOddHeightTheLowerIsTheLarger) {
   const TempFolder folder;
   for (const char* part : {"train", "t10k"})

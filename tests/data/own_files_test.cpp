@@ -1,4 +1,5 @@
 // Own data: four files of .npy or IDX, for each of the three outputs.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
@@ -10,6 +11,7 @@
 #include "host/data/files.hpp"
 #include "host/formats/atomic_file.hpp"
 #include "host/formats/npy.hpp"
+#include "host/formats/png.hpp"
 #include "host/run/metrics.hpp"
 #include "tests/support/idx_files.hpp"
 #include "tests/support/program.hpp"
@@ -198,7 +200,7 @@ TEST_F(OwnFiles, EachFaultIsNamedWithItsFile) {
   put("train_x", {{6, 3}, std::vector<float>(18, 1)});
   EXPECT_THAT(data_error(), HasSubstr("test_x.npy: its shape is [3, 2], but [6, 3] in"));
   put("train_x", {{6, 2}, std::vector<std::uint8_t>(12, 1)});
-  EXPECT_THAT(data_error(), HasSubstr("another type"));
+  EXPECT_THAT(data_error(), HasSubstr("its numbers are float32, and those of"));
   put("train_x", {{6, 0}, std::vector<float>()});
   EXPECT_THAT(data_error(), HasSubstr("train_x.npy: is empty"));
   put("train_x", {{}, std::vector<float>{1}});
@@ -218,6 +220,48 @@ TEST_F(OwnFiles, BernoulliTargetsAreProbabilities) {
   load();
   put("test_y", {{3}, std::vector<float>{0, .5, 1.5}});
   EXPECT_THAT(data_error(), AllOf(HasSubstr("test_y.npy"), HasSubstr("example 2, value 0 is 1.5")));
+}
+
+TEST_F(OwnFiles, CsvHasTargetsByName) {
+  folder.write("train.csv", "width,species,height\n1,0,2\n3,1,4\n5,2,6.5\n");
+  folder.write("test.csv", "width,species,height\n7,2,8\n");
+  options.train_x = "train.csv", options.test_x = "test.csv";
+  options.train_y.clear(), options.test_y.clear();
+  options.target = "species";
+  options.output = Output::softmax;
+  const DataSet data = load();
+  EXPECT_EQ(data.D_in, 2);
+  EXPECT_EQ(data.D_out, 3);
+  EXPECT_EQ(data.name, "train.csv to species");
+  EXPECT_THAT(data.train.x.row(2), ElementsAre(5, 6.5f));
+  EXPECT_EQ(data.test.y.at(0, 0), 2);
+  options.output = Output::gaussian;
+  options.target = "height, width";
+  EXPECT_THAT(load().train.y.row(2), ElementsAre(6.5f, 5));
+  EXPECT_THAT(load().train.x.row(2), ElementsAre(2));
+  options.target = "length";
+  EXPECT_THAT(data_error(),
+              HasSubstr("train.csv: has no column length, but width, species, height"));
+  options.target = "width,species,height";
+  EXPECT_THAT(data_error(), HasSubstr("leaves no column for x"));
+  options.train_y = "train_y.npy";
+  EXPECT_THAT(config_error(), HasSubstr("leave out data.train_y"));
+}
+
+TEST_F(OwnFiles, WithoutInputsTargetsAreGenerated) {
+  options.train_x.clear(), options.test_x.clear();
+  for (const Task task : {Task::automatic, Task::generate}) {
+    options.task = task;
+    const DataSet data = load();
+    EXPECT_EQ(data.D_in, 0);
+    EXPECT_EQ(data.train.count, 6);
+    EXPECT_EQ(data.train.x.row_bytes(), 0u);
+    EXPECT_EQ(data.name, "train_y.npy generated");
+  }
+  options.train_x = "train_x.npy";
+  EXPECT_THAT(config_error(), HasSubstr("generate has no inputs"));
+  options.task = Task::automatic;
+  EXPECT_THAT(config_error(), HasSubstr("needs data.test_x"));
 }
 
 TEST_F(OwnFiles, KeysThatDoNotGoTogetherAreRefused) {
@@ -280,7 +324,7 @@ TEST_F(OwnFilesProgram, SaysHowBytesAreRead) {
       "--set train.epochs=1 ";
   const Result grey = run("train " + options + "--out grey");
   ASSERT_EQ(grey.code, 0) << grey.out;
-  EXPECT_THAT(grey.out, HasSubstr("inputs are read as grey bytes, divided by 255"));
+  EXPECT_THAT(grey.out, HasSubstr("inputs: grey bytes, divided by 255"));
   EXPECT_THAT(grey.out, HasSubstr("warning: "));
   EXPECT_THAT(grey.out, HasSubstr("none is above 20"));
   EXPECT_THAT(run("info grey").out, HasSubstr("inputs       grey bytes, divided by 255"));
@@ -288,13 +332,39 @@ TEST_F(OwnFilesProgram, SaysHowBytesAreRead) {
               HasSubstr("inputs       grey bytes, divided by 255"));
   ASSERT_EQ(run("report grey --data . --out page.html").code, 0);
   EXPECT_THAT(read_file(directory_ / "page.html", 1 << 24),
-              HasSubstr("inputs read as grey bytes, divided by 255"));
+              HasSubstr("inputs: grey bytes, divided by 255"));
 
   const Result numbers = run("train " + options + "--set data.bytes=number --out numbers");
   ASSERT_EQ(numbers.code, 0) << numbers.out;
-  EXPECT_THAT(numbers.out, HasSubstr("inputs are read as numbers as they are"));
+  EXPECT_THAT(numbers.out, HasSubstr("inputs: numbers as they are"));
   EXPECT_THAT(numbers.out, Not(HasSubstr("none is above")));
   EXPECT_THAT(run("info numbers").out, HasSubstr("inputs       numbers as they are"));
+}
+
+// A folder of pictures in colour, and no inputs: samples are a grid of nothing else.
+TEST_F(OwnFilesProgram, GeneratesPicturesOfAFolder) {
+  fs::create_directories(directory_ / "faces");
+  for (int n = 0; n < 12; ++n)
+    write_png(directory_ / "faces" / fmt::format("{:02}.png", n),
+              {6, 5, std::vector<std::uint8_t>(90, std::uint8_t(20 * n)), 3});
+  const Result trained =
+      run("train --data . --set data.set=files --set data.task=generate --set data.train_y=faces "
+          "--set data.test_y=faces --set net.hidden=4s,6s --set train.epochs=2 --set "
+          "train.particles=3 --set train.estimator=G5 --out run");
+  ASSERT_EQ(trained.code, 0) << trained.out;
+  EXPECT_THAT(trained.out, HasSubstr("0-4s-6s-90 bernoulli on faces generated"));
+  EXPECT_THAT(trained.out, HasSubstr("inputs: none"));
+  const std::string png = read_file(directory_ / "run/samples.png", 1 << 20);
+  ASSERT_GT(png.size(), 26u);
+  EXPECT_EQ(256 * std::uint8_t(png[18]) + std::uint8_t(png[19]), 1 + 10 * (4 * 5 + 1)) << "no x";
+  EXPECT_EQ(png[25], 2) << "in colour";
+  for (const char* command :
+       {"eval run --data .", "sample run --data . --out s.png", "report run --data .", "info run",
+        "estimators run --data . --draws 10 --reference 20"}) {
+    const Result result = run(command);
+    EXPECT_EQ(result.code, 0) << command << result.out;
+  }
+  EXPECT_THAT(read_file(directory_ / "run/report.html", 1 << 24), HasSubstr("given nothing"));
 }
 
 TEST_F(OwnFilesProgram, DrawsTargetsThatArePicturesWhateverTheInputsAre) {

@@ -158,7 +158,7 @@ TEST_F(RunDirectoryTest, AFileInPlaceOfItsCheckpointsIsRefusedAtTheStart) {
 TEST_F(RunDirectoryTest, ANewRunLeavesTheFilesOfAnotherAlone) {
   for (const char* name : {"checkpoints/step-00000001.safetensors", "checkpoints/best.safetensors",
                            "checkpoints/latest", "metrics.jsonl", "sessions.jsonl", "samples.png",
-                           "report.html", "search.json", "search.jsonl"}) {
+                           "report.html", "data.jsonl", "search.json", "search.jsonl"}) {
     const fs::path file = path_ / name;
     fs::create_directories(file.parent_path());
     std::ofstream(file) << "mine";
