@@ -1,5 +1,9 @@
 #include "host/backend/cpu/bit_product.hpp"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <algorithm>
 #include <type_traits>
 
@@ -57,7 +61,8 @@ struct BitProductArgs {
   const float* W;
   float* out;
   bool add;
-  std::int64_t K_room;  // K of other steps at most
+  std::int64_t K_room;        // K of other steps at most
+  bool half_vectors = false;  // in vectors of half a cache line, even if there are wider ones
   std::int64_t column_blocks() const { return (H + kColumns - 1) / kColumns; }
 };
 
@@ -75,148 +80,161 @@ namespace sfnn {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using D = hn::CappedTag<float, kColumns>;
-using V = hn::Vec<D>;
-constexpr std::int64_t kLanes = hn::MaxLanes(D());
-constexpr std::int64_t kBlockVectors = kColumns / kLanes;
+// The product in vectors of at most kMaxLanes floats: every width gives the same bits.
+template <std::int64_t kMaxLanes>
+class Columns {
+  using D = hn::CappedTag<float, kMaxLanes>;
+  using V = hn::Vec<D>;
+  static constexpr std::int64_t kLanes = hn::MaxLanes(D());
+  static constexpr std::int64_t kBlockVectors = kColumns / kLanes;
 
-// Sums of all subsets of five rows of W, kVectors vectors wide.
-template <std::int64_t kVectors>
-HWY_INLINE void fill_table(const float* W, std::int64_t stride, float* table) {
-  const D d;
-  for (std::int64_t v = 0; v < kVectors; ++v) {
-    const float* w = W + v * kLanes;
-    const V w0 = hn::LoadU(d, w), w1 = hn::LoadU(d, w + stride), w2 = hn::LoadU(d, w + 2 * stride);
-    const V w3 = hn::LoadU(d, w + 3 * stride), w4 = hn::LoadU(d, w + 4 * stride);
-    const V w01 = hn::Add(w0, w1);
-    const V low[8] = {hn::Zero(d),     w0, w1, w01, w2, hn::Add(w0, w2), hn::Add(w1, w2),
-                      hn::Add(w01, w2)};
-    // Stored as they come: kept, they would not fit into the registers.
-    float* to = table + v * kLanes;
-    for (int i = 0; i < 8; ++i) hn::Store(low[i], d, to + i * kColumns);
-    for (int i = 0; i < 8; ++i) hn::Store(hn::Add(low[i], w3), d, to + (8 + i) * kColumns);
-    for (int i = 0; i < 8; ++i) hn::Store(hn::Add(low[i], w4), d, to + (16 + i) * kColumns);
-    const V w34 = hn::Add(w3, w4);
-    for (int i = 0; i < 8; ++i) hn::Store(hn::Add(low[i], w34), d, to + (24 + i) * kColumns);
-  }
-}
-
-// The last group, if it has fewer than five rows: absent ones count as zero, so that bits
-// beyond the last input do not matter.
-template <std::int64_t kVectors>
-HWY_NOINLINE void fill_last_table(const float* W, std::int64_t stride, std::int64_t valid,
-                                  float* table) {
-  HWY_ALIGN float rows[kGroup * kColumns] = {};
-  for (std::int64_t i = 0; i < valid; ++i)
-    std::copy_n(W + i * stride, kVectors * kLanes, rows + i * kColumns);
-  fill_table<kVectors>(rows, kColumns, table);
-}
-
-// out[r] = in[r] (or 0) + the table entries that the words of kRows rows name.
-template <int kRows, std::int64_t kVectors>
-HWY_INLINE void add_entries(const std::uint64_t* words, const float* tables, std::int64_t groups,
-                            const float* in, std::int64_t in_stride, float* out,
-                            std::int64_t out_stride) {
-  constexpr std::uint64_t kMask = std::uint64_t(kEntries - 1) << kEntryShift;
-  const D d;
-  std::uint64_t word[kRows];
-  V sum[kRows][kVectors];
-  for (int i = 0; i < kRows; ++i) {
-    word[i] = words[i];
-    for (std::int64_t v = 0; v < kVectors; ++v)
-      sum[i][v] = in ? hn::LoadU(d, in + i * in_stride + v * kLanes) : hn::Zero(d);
-  }
-  // A word's mask gives the entry's offset in bytes at once.
-  const char* table = reinterpret_cast<const char*>(tables);
-  const char* const end = table + groups * kEntries * kColumns * std::int64_t(sizeof(float));
-  for (; table != end; table += kEntries * kColumns * sizeof(float)) {
-    for (int i = 0; i < kRows; ++i) {
-      const float* entry = reinterpret_cast<const float*>(table + (word[i] & kMask));
-      word[i] >>= kGroup;
-      for (std::int64_t v = 0; v < kVectors; ++v)
-        sum[i][v] = hn::Add(sum[i][v], hn::Load(d, entry + v * kLanes));
+ public:
+  // Sums of all subsets of five rows of W, kVectors vectors wide.
+  template <std::int64_t kVectors>
+  static HWY_INLINE void fill_table(const float* W, std::int64_t stride, float* table) {
+    const D d;
+    for (std::int64_t v = 0; v < kVectors; ++v) {
+      const float* w = W + v * kLanes;
+      const V w0 = hn::LoadU(d, w), w1 = hn::LoadU(d, w + stride),
+              w2 = hn::LoadU(d, w + 2 * stride);
+      const V w3 = hn::LoadU(d, w + 3 * stride), w4 = hn::LoadU(d, w + 4 * stride);
+      const V w01 = hn::Add(w0, w1);
+      const V low[8] = {hn::Zero(d),     w0, w1, w01, w2, hn::Add(w0, w2), hn::Add(w1, w2),
+                        hn::Add(w01, w2)};
+      // Stored as they come: kept, they would not fit into the registers.
+      float* to = table + v * kLanes;
+      for (int i = 0; i < 8; ++i) hn::Store(low[i], d, to + i * kColumns);
+      for (int i = 0; i < 8; ++i) hn::Store(hn::Add(low[i], w3), d, to + (8 + i) * kColumns);
+      for (int i = 0; i < 8; ++i) hn::Store(hn::Add(low[i], w4), d, to + (16 + i) * kColumns);
+      const V w34 = hn::Add(w3, w4);
+      for (int i = 0; i < 8; ++i) hn::Store(hn::Add(low[i], w34), d, to + (24 + i) * kColumns);
     }
   }
-  for (int i = 0; i < kRows; ++i)
-    for (std::int64_t v = 0; v < kVectors; ++v)
-      hn::StoreU(sum[i][v], d, out + i * out_stride + v * kLanes);
-}
 
-// One block of kVectors vectors of columns.
-template <std::int64_t kVectors>
-HWY_NOINLINE void column_block(const BitProductArgs& p, const float* W, std::int64_t W_stride,
-                               const float* start, std::int64_t start_stride, float* out,
-                               std::int64_t out_stride) {
-  constexpr int kRows = kVectors == 1 ? 8 : kVectors == 2 ? 4 : 2;  // >= 8 chains hide latency
-  HWY_ALIGN float tables[kMaxGroups * kEntries * kColumns];
-  float* sums = scratch.sums.room(std::size_t(p.rows * kColumns));
-  const Chunks chunks(p.K);
-  for (std::int64_t k = 0; k < chunks.count; ++k) {
-    const std::int64_t first = chunks.first_input(k), groups = chunks.group_count(k);
-    // The next chunk's rows lie a page apart each, where no hardware looks ahead.
-    const std::int64_t next = first + groups * kGroup;
-    for (std::int64_t i = next; i < std::min(p.K, next + kMaxGroups * kGroup); ++i)
-      hwy::Prefetch(W + i * W_stride);
-    for (std::int64_t g = 0; g < groups; ++g) {
-      const std::int64_t input = first + g * kGroup;
-      float* table = tables + g * kEntries * kColumns;
-      if (input + kGroup <= p.K) {
-        fill_table<kVectors>(W + input * W_stride, W_stride, table);
-      } else {
-        fill_last_table<kVectors>(W + input * W_stride, W_stride, p.K - input, table);
+  // The last group, if it has fewer than five rows: absent ones count as zero, so that bits
+  // beyond the last input do not matter.
+  template <std::int64_t kVectors>
+  static HWY_NOINLINE void fill_last_table(const float* W, std::int64_t stride, std::int64_t valid,
+                                           float* table) {
+    HWY_ALIGN float rows[kGroup * kColumns] = {};
+    for (std::int64_t i = 0; i < valid; ++i)
+      std::copy_n(W + i * stride, kVectors * kLanes, rows + i * kColumns);
+    fill_table<kVectors>(rows, kColumns, table);
+  }
+
+  // out[r] = in[r] (or 0) + the table entries that the words of kRows rows name.
+  template <int kRows, std::int64_t kVectors>
+  static HWY_INLINE void add_entries(const std::uint64_t* words, const float* tables,
+                                     std::int64_t groups, const float* in, std::int64_t in_stride,
+                                     float* out, std::int64_t out_stride) {
+    constexpr std::uint64_t kMask = std::uint64_t(kEntries - 1) << kEntryShift;
+    const D d;
+    std::uint64_t word[kRows];
+    V sum[kRows][kVectors];
+    for (int i = 0; i < kRows; ++i) {
+      word[i] = words[i];
+      for (std::int64_t v = 0; v < kVectors; ++v)
+        sum[i][v] = in ? hn::LoadU(d, in + i * in_stride + v * kLanes) : hn::Zero(d);
+    }
+    // A word's mask gives the entry's offset in bytes at once.
+    const char* table = reinterpret_cast<const char*>(tables);
+    const char* const end = table + groups * kEntries * kColumns * std::int64_t(sizeof(float));
+    for (; table != end; table += kEntries * kColumns * sizeof(float)) {
+      for (int i = 0; i < kRows; ++i) {
+        const float* entry = reinterpret_cast<const float*>(table + (word[i] & kMask));
+        word[i] >>= kGroup;
+        for (std::int64_t v = 0; v < kVectors; ++v)
+          sum[i][v] = hn::Add(sum[i][v], hn::Load(d, entry + v * kLanes));
       }
     }
-    // Running sums lie densely in scratch; the last chunk sends them to their place.
-    const bool last = k == chunks.count - 1;
-    const float* from = k == 0 ? start : sums;
-    const std::int64_t from_stride = k == 0 ? start_stride : kColumns;
-    float* to = last ? out : sums;
-    const std::int64_t to_stride = last ? out_stride : kColumns;
-    const std::uint64_t* words = p.words + k * p.rows;
-    const auto step = [&](auto rows, std::int64_t r) HWY_ATTR {
-      add_entries<decltype(rows)::value, kVectors>(words + r, tables, groups,
-                                                   from ? from + r * from_stride : nullptr,
-                                                   from_stride, to + r * to_stride, to_stride);
-    };
-    std::int64_t r = 0;
-    for (; r + kRows <= p.rows; r += kRows) step(std::integral_constant<int, kRows>(), r);
-    for (; r < p.rows; ++r) step(std::integral_constant<int, 1>(), r);
+    for (int i = 0; i < kRows; ++i)
+      for (std::int64_t v = 0; v < kVectors; ++v)
+        hn::StoreU(sum[i][v], d, out + i * out_stride + v * kLanes);
   }
-}
 
-// The last H % kColumns columns, on padded copies.
-void edge_block(const BitProductArgs& p, std::int64_t first) {
-  const std::int64_t width = p.H - first;
-  float* W = scratch.edge.room(std::size_t((p.K_room + p.rows) * kColumns));
-  float* out = W + p.K * kColumns;
-  std::fill_n(W, (p.K + p.rows) * kColumns, 0.0f);
-  for (std::int64_t k = 0; k < p.K; ++k)
-    std::copy_n(p.W + k * p.H + first, width, W + k * kColumns);
-  if (p.add)
+  // One block of kVectors vectors of columns.
+  template <std::int64_t kVectors>
+  static HWY_NOINLINE void column_block(const BitProductArgs& p, const float* W,
+                                        std::int64_t W_stride, const float* start,
+                                        std::int64_t start_stride, float* out,
+                                        std::int64_t out_stride) {
+    constexpr int kRows = kVectors == 1 ? 8 : kVectors == 2 ? 4 : 2;  // >= 8 chains hide latency
+    HWY_ALIGN float tables[kMaxGroups * kEntries * kColumns];
+    float* sums = scratch.sums.room(std::size_t(p.rows * kColumns));
+    const Chunks chunks(p.K);
+    for (std::int64_t k = 0; k < chunks.count; ++k) {
+      const std::int64_t first = chunks.first_input(k), groups = chunks.group_count(k);
+      // The next chunk's rows lie a page apart each, where no hardware looks ahead.
+      const std::int64_t next = first + groups * kGroup;
+      for (std::int64_t i = next; i < std::min(p.K, next + kMaxGroups * kGroup); ++i)
+        hwy::Prefetch(W + i * W_stride);
+      for (std::int64_t g = 0; g < groups; ++g) {
+        const std::int64_t input = first + g * kGroup;
+        float* table = tables + g * kEntries * kColumns;
+        if (input + kGroup <= p.K) {
+          fill_table<kVectors>(W + input * W_stride, W_stride, table);
+        } else {
+          fill_last_table<kVectors>(W + input * W_stride, W_stride, p.K - input, table);
+        }
+      }
+      // Running sums lie densely in scratch; the last chunk sends them to their place.
+      const bool last = k == chunks.count - 1;
+      const float* from = k == 0 ? start : sums;
+      const std::int64_t from_stride = k == 0 ? start_stride : kColumns;
+      float* to = last ? out : sums;
+      const std::int64_t to_stride = last ? out_stride : kColumns;
+      const std::uint64_t* words = p.words + k * p.rows;
+      const auto step = [&](auto rows, std::int64_t r) HWY_ATTR {
+        add_entries<decltype(rows)::value, kVectors>(words + r, tables, groups,
+                                                     from ? from + r * from_stride : nullptr,
+                                                     from_stride, to + r * to_stride, to_stride);
+      };
+      std::int64_t r = 0;
+      for (; r + kRows <= p.rows; r += kRows) step(std::integral_constant<int, kRows>(), r);
+      for (; r < p.rows; ++r) step(std::integral_constant<int, 1>(), r);
+    }
+  }
+
+  // The last H % kColumns columns, on padded copies.
+  static void edge_block(const BitProductArgs& p, std::int64_t first) {
+    const std::int64_t width = p.H - first;
+    float* W = scratch.edge.room(std::size_t((p.K_room + p.rows) * kColumns));
+    float* out = W + p.K * kColumns;
+    std::fill_n(W, (p.K + p.rows) * kColumns, 0.0f);
+    for (std::int64_t k = 0; k < p.K; ++k)
+      std::copy_n(p.W + k * p.H + first, width, W + k * kColumns);
+    if (p.add)
+      for (std::int64_t r = 0; r < p.rows; ++r)
+        std::copy_n(p.out + r * p.H + first, width, out + r * kColumns);
+    const auto block = width <= kLanes ? column_block<1> : column_block<kBlockVectors>;
+    block(p, W, kColumns, p.add ? out : nullptr, kColumns, out, kColumns);
     for (std::int64_t r = 0; r < p.rows; ++r)
-      std::copy_n(p.out + r * p.H + first, width, out + r * kColumns);
-  const auto block = width <= kLanes ? column_block<1> : column_block<kBlockVectors>;
-  block(p, W, kColumns, p.add ? out : nullptr, kColumns, out, kColumns);
-  for (std::int64_t r = 0; r < p.rows; ++r)
-    std::copy_n(out + r * kColumns, width, p.out + r * p.H + first);
-}
-
-// Columns kColumns * block and on, kColumns of them if there are as many.
-void product_block(const BitProductArgs& p, std::int64_t block) {
-  const auto blocks = [&](auto vectors, std::int64_t c, std::int64_t end) HWY_ATTR {
-    constexpr std::int64_t kWidth = decltype(vectors)::value * kLanes;
-    for (; c + kWidth <= end; c += kWidth)
-      column_block<decltype(vectors)::value>(p, p.W + c, p.H, p.add ? p.out + c : nullptr, p.H,
-                                             p.out + c, p.H);
-  };
-  const std::int64_t first = kColumns * block, end = std::min(p.H, first + kColumns);
-  if (end - first == kColumns) {
-    blocks(std::integral_constant<std::int64_t, kBlockVectors>(), first, end);
-  } else if ((end - first) % kLanes == 0) {
-    blocks(std::integral_constant<std::int64_t, 1>(), first, end);
-  } else {
-    edge_block(p, first);
+      std::copy_n(out + r * kColumns, width, p.out + r * p.H + first);
   }
+
+  // Columns kColumns * block and on, kColumns of them if there are as many.
+  static void product_block(const BitProductArgs& p, std::int64_t block) {
+    const auto blocks = [&](auto vectors, std::int64_t c, std::int64_t end) HWY_ATTR {
+      constexpr std::int64_t kWidth = decltype(vectors)::value * kLanes;
+      for (; c + kWidth <= end; c += kWidth)
+        column_block<decltype(vectors)::value>(p, p.W + c, p.H, p.add ? p.out + c : nullptr, p.H,
+                                               p.out + c, p.H);
+    };
+    const std::int64_t first = kColumns * block, end = std::min(p.H, first + kColumns);
+    if (end - first == kColumns) {
+      blocks(std::integral_constant<std::int64_t, kBlockVectors>(), first, end);
+    } else if ((end - first) % kLanes == 0) {
+      blocks(std::integral_constant<std::int64_t, 1>(), first, end);
+    } else {
+      edge_block(p, first);
+    }
+  }
+};
+
+void product_block(const BitProductArgs& p, std::int64_t block) {
+  if constexpr (hn::MaxLanes(hn::CappedTag<float, kColumns>()) > kColumns / 2)
+    if (p.half_vectors) return Columns<kColumns / 2>::product_block(p, block);
+  Columns<kColumns>::product_block(p, block);
 }
 
 void transpose_words(std::uint64_t (&a)[64]) {
@@ -241,8 +259,24 @@ namespace {
 HWY_EXPORT(product_block);
 HWY_EXPORT(transpose_words);
 
+// Zen 4 moves half a cache line at a time: there look-up products in vectors of half a line take 8
+// % less time than in AVX-512's whole ones.
+bool moves_half_lines() {
+#if defined(__x86_64__)
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  if (!__get_cpuid(0, &eax, &ebx, &ecx, &edx) || ebx != signature_AMD_ebx) return false;
+  if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx)) return false;
+  constexpr unsigned kZen3And4 = 0x19;
+  return (eax >> 8 & 0xF) + (eax >> 20 & 0xFF) == kZen3And4;
+#else
+  return false;
+#endif
+}
+
 // By blocks of columns: a table is filled once, whoever does it.
-void product(const BitProductArgs& p) {
+void product(BitProductArgs p) {
+  static const bool half_vectors = moves_half_lines();
+  p.half_vectors = half_vectors;
   share(p.column_blocks(), [&](std::int64_t block) {
     HWY_DYNAMIC_DISPATCH(product_block)(p, block);
   });
