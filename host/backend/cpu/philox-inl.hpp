@@ -49,6 +49,7 @@ class Words {
   using V64 = hn::Vec<U64>;
   static constexpr std::int64_t kBlocks = hn::MaxLanes(U64());
   static constexpr int kRounds = kPhiloxRounds;
+  static constexpr int kMostChains = HWY_TARGET == HWY_AVX3 ? 3 : 2;  // as registers allow
 
  public:
   explicit Words(const DrawKey& key) : key_(key) {
@@ -70,6 +71,8 @@ class Words {
                         hn::Set(U64(), example)};
     constexpr std::int64_t kUnits = 4 * kBlocks;
     std::int64_t i = 0;
+    for (; i + (kMostChains - 1) * kUnits < count; i += kMostChains * kUnits)
+      rounds<kMostChains>(row, first + i, words + i);
     for (; i + kUnits < count; i += 2 * kUnits) rounds<2>(row, first + i, words + i);
     if (i < count) rounds<1>(row, first + i, words + i);
   }

@@ -26,22 +26,35 @@ void inverse_probabilities(const float* a, const float* b, std::int64_t count, f
   });
 }
 
+// `units` bits of a row, from its bit `first` on, a multiple of 64; the last word's other bits are
+// zero. fires(lanes, i) is the mask of a vector of them.
+template <class Fires>
+HWY_INLINE void store_bits(std::int64_t first, std::int64_t units, const Fires& fires,
+                           std::uint64_t* row) {
+  if (units % 64 != 0) row[(first + units) / 64] = 0;
+  if constexpr (kFloatLanes >= 8) {  // a vector's bits are whole bytes
+    auto* bytes = reinterpret_cast<std::uint8_t*>(row) + first / 8;
+    for_vectors(units, [&](auto lanes, std::int64_t i)
+                           HWY_ATTR { hn::StoreMaskBits(F32(), fires(lanes, i), bytes + i / 8); });
+  } else {
+    std::fill_n(row + first / 64, units / 64, std::uint64_t(0));
+    for_vectors(units, [&](auto lanes, std::int64_t i) HWY_ATTR {
+      row[(first + i) / 64] |= bits_of(fires(lanes, i)) << (i % 64);
+    });
+  }
+}
+
 // Units first .. first + count of one row; q as above.
 void draw_bits(const Words& draws, std::uint32_t example, std::uint32_t particle,
                std::int64_t first, std::int64_t count, const float* q, std::uint64_t* row) {
   HWY_ALIGN std::uint32_t words[kDrawChunk];
   draws.fill(example, particle, first, count, words);
-  const VF one = hn::Set(F32(), 1.0f);
-  for (std::int64_t w = 0; w < words_per_row(count); ++w) {
-    std::uint64_t bits = 0;
-    const std::int64_t units = std::min<std::int64_t>(64, count - 64 * w);
-    for (std::int64_t i = 0; i < units; i += kFloatLanes) {
-      const VF u = uniform_of(words + 64 * w + i);
-      const auto fires = hn::Le(hn::Mul(u, hn::Load(F32(), q + 64 * w + i)), one);
-      bits |= bits_of(fires) << i;
-    }
-    row[first / 64 + w] = units == 64 ? bits : bits & ((std::uint64_t(1) << units) - 1);
-  }
+  const VF one = hn::Set(F32(), 1.0f), never = hn::Set(F32(), 2.0f);
+  const auto fires = [&](auto lanes, std::int64_t i) HWY_ATTR {
+    const VF u_q = hn::Mul(uniform_of(words + i), hn::Load(F32(), q + i));
+    return hn::Le(lanes.or_else(u_q, never), one);
+  };
+  store_bits(first, count, fires, row);
 }
 
 // Rows first_row .. first_row + rows.
