@@ -477,7 +477,7 @@ void add_gradient(const Model& model, const Model& absolute_model, const Vector&
   const Vector log_w(result.log_w.begin() + r / M * M, result.log_w.begin() + (r / M + 1) * M);
   const Scores score = scores(model, particle.o, y);  // Eq. (15), (16)
   const auto weighed = [&](Vector v) {
-    for (double& e : v) e *= weight;
+    for (double& element : v) element *= weight;
     return v;
   };
   Sources sources{.g_o = weighed(score.o), .g_rho = weighed(score.rho), .g_score = {}};

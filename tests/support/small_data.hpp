@@ -15,11 +15,11 @@ inline Examples small_examples(std::int64_t count, std::int64_t D_in, std::int64
     const auto signal = [&](std::int64_t i) {
       return D_in > 0 ? x[n * D_in + i % D_in] : float(random.normal());
     };
-    const auto count = [&](std::int64_t i) { return std::abs(std::int64_t(3 * signal(i))); };
+    const auto whole = [&](std::int64_t i) { return std::abs(std::int64_t(3 * signal(i))); };
     for (std::int64_t i = 0; i < target_width(output, D_out); ++i) {
       switch (output) {
         case Output::softmax:
-          y.push_back(float(count(0) % D_out));
+          y.push_back(float(whole(0) % D_out));
           break;
         case Output::bernoulli:
           y.push_back(float(signal(i) > 0));
@@ -31,7 +31,7 @@ inline Examples small_examples(std::int64_t count, std::int64_t D_in, std::int64
           y.push_back(signal(i));
           break;
         case Output::poisson:
-          y.push_back(float(count(i)));
+          y.push_back(float(whole(i)));
           break;
       }
     }
