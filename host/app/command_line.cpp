@@ -108,8 +108,8 @@ void require_output(const std::string& option, const std::string& path,
 }
 
 std::string exit_codes() {
-  return "Exit codes: 0 done, 1 failed, 2 usage or config, 3 stopped by a signal with the state "
-         "saved.";
+  return "Exit codes: 0 done, 1 failed, 2 usage, config or a missing file, 3 stopped by a signal with "
+         "the state saved.";
 }
 
 std::string examples(const std::string& lines) {

@@ -262,7 +262,7 @@ int run_train(TrainCommand command) {
   }
   std::string device_note;
   const auto backend = make_backend(command.machine.backend, &device_note);
-  if (command.machine.backend.device == "auto") progress.say(device_note);
+  if (command.machine.backend.device == "auto" && !device_note.empty()) progress.say(device_note);
   const DataSet data =
       data_of(config, command.machine,
               goes_on ? read_data_facts(run.directory()) : std::vector<FileFacts>());

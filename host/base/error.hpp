@@ -1,5 +1,5 @@
 // The errors are public: <sfnn/error.hpp>. Only main prints one and picks an exit code: 2 for
-// ConfigError, 1 for the others.
+// ConfigError and MissingFileError, 1 for the others.
 #pragma once
 
 #include <sfnn/error.hpp>

@@ -85,7 +85,7 @@ fs::path find_data(const std::string& root, const fs::path& name) {
     if (has_data(path)) return path;
     tried.push_back(place.string());
   }
-  throw DataError(
+  throw MissingFileError(
       fmt::format("found no {} in {}: point --data or SFNN_DATA at the folder that has it{}",
                   name.string(), fmt::join(tried, ", "),
                   can_be_fetched(name) ? ", or fetch it with: sfnn data " + name.string() : ""));

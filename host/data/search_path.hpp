@@ -10,7 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "host/base/error.hpp"
+
 namespace sfnn {
+
+// A file that was named does not exist: exit code 2, as for other missing files.
+struct MissingFileError : DataError {
+  using DataError::DataError;
+};
 
 // A file and, for an archive, which of its arrays: "d.npz:train_x".
 struct DataName {

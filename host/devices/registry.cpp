@@ -22,6 +22,7 @@ struct CudaOptions {
   std::string device, math;
   bool graph;
 };
+constexpr bool kHasCuda = false;
 constexpr const char* kWithoutCuda = "this program was built without CUDA";
 
 std::vector<DeviceInfo> list_cuda_devices(std::string& why_none) {
@@ -32,6 +33,8 @@ std::unique_ptr<Backend> make_cuda_backend(const CudaOptions&, std::string& why_
   why_not = kWithoutCuda;
   return nullptr;
 }
+#else
+constexpr bool kHasCuda = true;
 #endif
 
 std::unique_ptr<Backend> make_cpu(const BackendOptions& options) {
@@ -45,7 +48,7 @@ std::unique_ptr<Backend> make_cpu(const BackendOptions& options) {
 
 std::unique_ptr<Backend> make_backend(const BackendOptions& options, std::string* note) {
   const auto taken = [&](std::unique_ptr<Backend> backend, const std::string& why) {
-    if (note) *note = fmt::format("device {}: {}", backend->describe(), why);
+    if (note) *note = why.empty() ? "" : fmt::format("using {}: {}", backend->describe(), why);
     return backend;
   };
   const bool is_auto = options.device == "auto";
@@ -59,7 +62,8 @@ std::unique_ptr<Backend> make_backend(const BackendOptions& options, std::string
   if (auto gpu = make_cuda_backend({is_auto ? "cuda" : options.device, options.math, options.graph},
                                    why_not))
     return taken(std::move(gpu), is_auto ? "the first GPU" : "as asked for");
-  if (is_auto) return taken(make_cpu(options), why_not);
+  // A program without CUDA has no choice to tell of.
+  if (is_auto) return taken(make_cpu(options), kHasCuda ? "no GPU, for " + why_not : "");
   throw ConfigError(
       fmt::format("--device {} is not available: {}; use --device cpu", options.device, why_not));
 }

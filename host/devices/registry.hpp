@@ -12,7 +12,7 @@ namespace sfnn {
 using BackendOptions = DeviceOptions;
 
 // Throws ConfigError if there is no such device. note: which device was taken and why, in one
-// line.
+// line; empty if there was no choice.
 std::unique_ptr<Backend> make_backend(const BackendOptions&, std::string* note = nullptr);
 
 }  // namespace sfnn

@@ -155,6 +155,14 @@ std::vector<std::string> remarks_on(const StudyPoint& point) {
         "?: the reference gradient is exactly zero, e.g. because every unit is saturated.");
   if (any(ReferenceGradient::lost))
     remarks.push_back("?: the reference gradient is lost in its noise: raise --reference.");
+  const bool above_one = std::ranges::any_of(point.measured.estimators, [](const auto& figures) {
+    return std::ranges::any_of(figures.weights, [](const auto& f) { return f.cosine > 1; });
+  });
+  if (above_one) {
+    remarks.push_back(
+        "A cosine above 1: the noise of the reference is taken out of its length by an estimate, "
+        "which may take out too much; read it as 1.");
+  }
   return remarks;
 }
 

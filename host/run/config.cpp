@@ -4,13 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <numeric>
 #include <type_traits>
 #include <utility>
 
 #include "host/base/error.hpp"
 #include "host/base/utf8.hpp"
 #include "host/formats/atomic_file.hpp"
+#include "host/run/nearest_key.hpp"
 #include "host/run/option_types.hpp"
 
 namespace sfnn {
@@ -43,38 +43,6 @@ bool with_option(Config& config, std::string_view wanted, F&& f) {
 }
 
 // --- messages ----------------------------------------------------------------------------------
-
-// Edit distance: how many letters must be changed, added or removed.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t(0));
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] != b[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row.back();
-}
-
-// Empty if none is near. A key without its section counts as close: 'epochs' means 'train.epochs'.
-std::string nearest_key(std::string_view key) {
-  std::string nearest;
-  std::size_t least = std::numeric_limits<std::size_t>::max();
-  const Config defaults;
-  Config::visit(defaults,
-                [&](std::string_view known, const auto&, std::string_view, const Allowed&) {
-                  const std::size_t distance =
-                      std::min(edit_distance(key, known), edit_distance(key, name_of(known)) + 1);
-                  if (distance < least) {
-                    least = distance;
-                    nearest = known;
-                  }
-                });
-  return least <= 1 + key.size() / 4 ? nearest : "";
-}
 
 std::string shortened(std::string_view text) {
   constexpr std::size_t kShown = 60;

@@ -245,12 +245,19 @@ struct OptionType<std::vector<LayerSpec>> {
     for (const LayerSpec& layer : value) append_item(result, ",", to_string(layer));
     return result;
   }
-  static std::optional<Value> parse(std::string_view text, const Allowed&) {
+  // 200s,200s or, as TOML has it, ["200s", "200s"].
+  static std::optional<Value> parse(std::string_view given, const Allowed&) {
     Value layers;
+    std::string text(given);
+    if (text.size() >= 2 && text.front() == '[' && text.back() == ']') {
+      text = text.substr(1, text.size() - 2);
+      std::erase_if(text, [](char letter) { return letter == '"' || letter == ' '; });
+    }
     if (text.empty()) return layers;
     for (std::size_t begin = 0; begin <= text.size();) {
       const std::size_t end = std::min(text.find(',', begin), text.size());
-      layers.push_back(parse_layer(text.substr(begin, end - begin)));  // its own error says more
+      layers.push_back(parse_layer(
+          std::string_view(text).substr(begin, end - begin)));  // its own error says more
       begin = end + 1;
     }
     return layers;

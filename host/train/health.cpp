@@ -21,9 +21,10 @@ std::vector<std::string> health_warnings(std::span<const LayerActivity> layers,
           layer.layer, kDecided));
     }
     if (layer.stuck > kMostStuck) {
-      warnings.push_back(
-          fmt::format("hidden layer {}: most units are saturated (the same bit whatever the input)",
-                      layer.layer));
+      warnings.push_back(fmt::format(
+          "hidden layer {}: most units are saturated (the same bit whatever the input); "
+          "early epochs often recover, else try a lower train.learning_rate",
+          layer.layer));
     }
   }
   if (M > 1 && effective_particles < kCollapsed) {

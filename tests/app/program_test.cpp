@@ -240,10 +240,14 @@ TEST_F(Program, APlanBeyondMemoryIsPrintedAndRefused) {
 
 TEST_F(Program, AutoSaysInOneLineWhichDeviceItTook) {
   const Result result = run("train --dry-run --quiet");
-  EXPECT_EQ(result.out.find("device cpu ("), std::string::npos) << "quiet";
+  EXPECT_EQ(result.out.find("using cpu ("), std::string::npos) << "quiet";
   const std::string out = run("train --dry-run").out;
+  if (run("devices").out.find("built without CUDA") != std::string::npos) {
+    EXPECT_EQ(out.find("CUDA"), std::string::npos) << "no choice, nothing to say: " << out;
+    return;
+  }
   const std::string line = out.substr(0, out.find('\n'));
-  EXPECT_EQ(line.rfind("device ", 0), 0u) << out;
+  EXPECT_TRUE(line.starts_with("using ")) << out;
   EXPECT_NE(line.find("): "), std::string::npos) << out;  // and why
 }
 
@@ -293,7 +297,19 @@ TEST_F(Program, BadInputGetsOneSentenceAndItsExitCode) {
            {"train --set train.estimator=G4 --set train.particles=1", 2, "its own draw"},
            {"train --set net.hidden=20x", 2, "20x"},
            {"train --set data.set=mnist --data nowhere", 2, "nowhere"},
-           {"train --set data.set=mnist --data .", 1, "mnist"},
+           {"train --set data.set=mnist --data .", 2, "mnist"},
+           {"train --set data.set=files --set data.train_x=nope.npy", 2, "nope.npy"},
+           {"train --epochs 3", 2, "'--epochs': did you mean '--set train.epochs=3'?"},
+           {"train --lr=0.1", 2, "'--lr': did you mean '--set train.learning_rate=0.1'?"},
+           {"train --seed 3 --quiet", 2, "'--seed': did you mean '--set seed=3'?"},
+           {"train --batch-size 10", 2, "did you mean '--set train.batch=10'?"},
+           {"train --thread 2", 2, "'--thread': did you mean '--threads'?"},
+           {"train --set train.lr=1", 2, "did you mean 'train.learning_rate'?"},
+           {"train --fly 3", 2, "'--fly': sfnn train --help lists them"},
+           {"trian", 2, "unknown command 'trian': did you mean 'train'?"},
+           {"evaluate runs", 2, "did you mean 'eval'?"},
+           {"eval", 2, "sfnn: run is required (sfnn eval --help says more)\n"},
+           {"train --threads", 2, "sfnn: --threads"},
            {"train --set data.task=faces", 2, "faces"},
            {"train --device tpu", 2, "tpu"},
            {"train --threads -1", 2, "threads"},
@@ -304,7 +320,7 @@ TEST_F(Program, BadInputGetsOneSentenceAndItsExitCode) {
            {"train --init-from bad.toml", 1, "bad.toml"},
            {"sample bad.toml --out s.jpg", 2, "must end in .png"},
            {"sample bad.toml --rows 0", 2, "--rows"},
-           {"train --set weight_decay_of_all=1", 2, "sfnn train --help lists them"},
+           {"train --set frobnicate=1", 2, "sfnn train --help lists them"},
            {"train --search-lr ''", 2, "--search-lr: is empty"},
            {"train --config ''", 2, "--config: is empty"},
            {"train --init-from ''", 2, "--init-from: is empty"},
@@ -320,7 +336,18 @@ TEST_F(Program, BadInputGetsOneSentenceAndItsExitCode) {
     EXPECT_NE(result.out.find(call.says), std::string::npos) << call.arguments << "\n"
                                                              << result.out;
     EXPECT_FALSE(fs::exists(directory_ / "runs")) << call.arguments;
+    EXPECT_EQ(result.out.substr(result.out.rfind("sfnn: ")).find('\n') + 1,
+              result.out.size() - result.out.rfind("sfnn: "))
+        << "one line: " << result.out;
   }
+}
+
+TEST_F(Program, ACheckpointKeepsItsLayers) {
+  ASSERT_EQ(run("train " + small_ + "--set train.epochs=0 --out a").code, 0);
+  const Result other = run("eval a --set net.hidden=10s");
+  EXPECT_EQ(other.code, 2);
+  EXPECT_THAT(other.out, HasSubstr("net.hidden cannot be changed here"));
+  EXPECT_EQ(run("eval a --set 'net.hidden=[\"20s\", \"10s\"]'").code, 0) << "it is the same";
 }
 
 TEST_F(Program, EveryHelpHasExamplesAndExitCodes) {

@@ -51,7 +51,10 @@ TEST(Registry, SaysWhyThereIsNoGpu) {
   EXPECT_THAT(refused, HasSubstr("--device cuda is not available: "));
   EXPECT_THAT(refused, HasSubstr("use --device cpu"));
   const std::string reason = refused.substr(refused.find(": ") + 2);
-  EXPECT_THAT(note, HasSubstr(reason.substr(0, reason.find(';'))));
+  if (!note.empty()) {  // a program without CUDA has nothing to tell
+    EXPECT_THAT(note, HasSubstr("using cpu"));
+    EXPECT_THAT(note, HasSubstr(reason.substr(0, reason.find(';'))));
+  }
   EXPECT_EQ(reason, why_no_gpu + "; use --device cpu");
 }
 

@@ -121,6 +121,14 @@ TEST(EstimatorLines, AreNullInAllThatIsUnknown) {
   }
 }
 
+TEST(EstimatorRemarks, ACosineAboveOneIsExplained) {
+  GradientFigures above = kOrdinary;
+  EXPECT_THAT(remarks_on(point_of({above})), IsEmpty());
+  above.cosine = 1.004;
+  EXPECT_THAT(remarks_on(point_of({kOrdinary, above})),
+              ElementsAre(HasSubstr("A cosine above 1: the noise of the reference")));
+}
+
 TEST(EstimatorRemarks, SayWhyFiguresAreUnknown) {
   StudyPoint point = point_of({{}, {}, kOrdinary});
   const auto lost = HasSubstr("lost in its noise: raise --reference");

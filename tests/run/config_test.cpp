@@ -10,6 +10,7 @@
 
 #include "host/base/error.hpp"
 #include "host/run/assemble.hpp"
+#include "host/run/nearest_key.hpp"
 
 namespace sfnn {
 namespace {
@@ -105,6 +106,16 @@ const std::vector<std::pair<std::string, std::string>> kOtherValues = {
     {"eval.weights", "average"},
     {"eval.as_stochastic", "true"},
 };
+
+TEST(Config, ListsAreTakenAsTomlHasThem) {
+  Config plain, bracketed, loose;
+  apply_setting(plain, "net.hidden=200s,40s+160d");
+  apply_setting(bracketed, "net.hidden=[\"200s\", \"40s+160d\"]");
+  apply_setting(loose, "net.hidden=[200s,40s+160d]");
+  EXPECT_EQ(plain.net.hidden, bracketed.net.hidden);
+  EXPECT_EQ(plain.net.hidden, loose.net.hidden);
+  EXPECT_THROW(apply_setting(plain, "net.hidden=[200s"), ConfigError);
+}
 
 TEST(Config, DefaultsAreTheDocumentedOnes) {
   const Config config;
@@ -233,6 +244,19 @@ TEST(Config, UnknownKeysNameTheNearest) {
   EXPECT_EQ(setting_error("train.epoch=5"),
             "unknown key 'train.epoch': did you mean 'train.epochs'?");
   EXPECT_EQ(setting_error("epochs=5"), "unknown key 'epochs': did you mean 'train.epochs'?");
+  for (const auto& [typed, meant] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"train.lr", "train.learning_rate"},
+           {"lr", "train.learning_rate"},
+           {"train.seed", "seed"},
+           {"batch_size", "train.batch"},
+           {"num_epochs", "train.epochs"},
+           {"model.hidden", "net.hidden"},
+           {"data.lmit", "data.limit"}}) {
+    EXPECT_EQ(nearest_key(typed), meant) << typed;
+  }
+  // No guess is better than a wrong one.
+  for (const char* typed : {"train.clip", "x", "train.zz", "device", "verbose", ""})
+    EXPECT_EQ(nearest_key(typed), "") << typed;
   EXPECT_THAT(setting_error("data.root=x"), StartsWith("unknown key 'data.root'"));
   EXPECT_EQ(file_error("seed = 1\n[train]\nlearning_rat = 1"),
             "run.toml:3: unknown key 'train.learning_rat': did you mean 'train.learning_rate'?");
