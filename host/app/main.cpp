@@ -100,7 +100,7 @@ int run_command_line(int argc, char** argv) {
   app.set_version_flag("--version", "sfnn " + program_version());
   int code = kDone;
   for (const auto add_command :
-       {add_train_command, add_eval_command, add_sample_command,
+       {add_train_command, add_sweep_command, add_eval_command, add_sample_command,
         add_predict_command, add_report_command, add_estimators_command, add_info_command,
         add_data_command, add_devices_command, add_completion_command, add_demo_command}) {
     add_command(app, code);

@@ -60,7 +60,7 @@ void add_report_command(CLI::App& app, int& code) {
   const auto command = std::make_shared<ReportCommand>();
   add_machine_options(*sub, command->machine);
   add_settings(*sub, command->settings);
-  sub->add_option("runs", command->runs, "Run directories")->required()->type_name("RUN");
+  sub->add_option("runs", command->runs, "Run directories, or directories of sweeps")->required()->type_name("RUN");
   sub->add_flag("--best", command->best,
                 "Measure the checkpoints with the lowest validation NLL, not the newest; needs "
                 "data.valid");
@@ -73,6 +73,7 @@ void add_report_command(CLI::App& app, int& code) {
   sub->footer(
       examples("  sfnn report runs/first\n"
                "  sfnn report runs/g1 runs/g3 runs/g5 --out estimators.html\n"
+               "  sfnn report sweeps/estimators\n"
                "  sfnn report runs/first --set eval.particles=1000 --set data.test_limit=500"));
   sub->callback([command, &code] { code = run_report(*command); });
 }

@@ -69,6 +69,10 @@ Range range_of(const Chart& chart, const Axis& axis, double Point::*coordinate) 
       const double value = point.*coordinate;
       if (drawable(axis, value)) range.add(value);
     }
+    if (coordinate == &Point::x) continue;
+    for (const auto& [low, high] : series.band)
+      for (const double value : {low, high})
+        if (drawable(axis, value)) range.add(value);
   }
   if (range.low > range.high) range = {axis.logarithmic ? 1.0 : 0.0, axis.logarithmic ? 10.0 : 1.0};
   range.low = axis.low.value_or(range.low);
@@ -227,6 +231,10 @@ class Drawing {
       out_ += fmt::format("<path class=\"area {}\" d=\"{}V{:.1f}H{:.1f}Z\"/>\n", class_of(series),
                           path, y_.at(0), x_.at(series.points.front().x));
     }
+    if (!series.band.empty()) {
+      out_ += fmt::format("<path class=\"area c{}\" d=\"{}\"/>\n", series.color % kColors,
+                          band_path(series));
+    }
     out_ += fmt::format("<path class=\"line {}\" d=\"{}\"><title>{}</title></path>\n",
                         class_of(series), path, name);
     if (series.shape == Series::Shape::steps || series.points.size() > kMaxMarks) return;
@@ -251,6 +259,19 @@ class Drawing {
       pen_down = shown;
     }
     return path;
+  }
+
+  // Along the upper edge and back along the lower one.
+  std::string band_path(const Series& series) const {
+    std::string path;
+    const auto add = [&](std::size_t i, double y) {
+      if (!x_.shows(series.points[i].x) || !y_.shows(y)) return;
+      path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? 'M' : 'L', x_.at(series.points[i].x),
+                          y_.at(y));
+    };
+    for (std::size_t i = 0; i < series.band.size(); ++i) add(i, series.band[i].high);
+    for (std::size_t i = series.band.size(); i-- > 0;) add(i, series.band[i].low);
+    return path + 'Z';
   }
 
   std::string steps_path(const Series& series) const {

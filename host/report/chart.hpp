@@ -20,6 +20,11 @@ struct Series {
   int color = 0;
   bool dashed = false;
   Shape shape = Shape::line;
+  // A shaded band around the line, one at each of its points; empty: none.
+  struct Spread {
+    double low = 0, high = 0;
+  };
+  std::vector<Spread> band = {};
 };
 
 struct Axis {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 
+#include "host/base/statistics.hpp"
 #include "host/report/chart.hpp"
 #include "host/report/html.hpp"
 #include "host/report/sections.hpp"
@@ -87,6 +88,40 @@ Series by_epoch(const Runs& runs, std::size_t r, Figure figure, double factor = 
   return series;
 }
 
+// The mean over the seeds at each epoch that all of them have, with a band from the lowest to the
+// highest.
+Series by_epoch(const Runs& runs, const SeedGroup& group, Figure figure, double factor) {
+  Series mean = by_epoch(runs, group.runs.front(), figure, factor);
+  if (group.runs.size() == 1) return mean;
+  mean.name = group.name;
+  std::vector<std::vector<double>> values;
+  for (const Point& point : mean.points) values.push_back({point.y});
+  for (std::size_t k = 1; k < group.runs.size(); ++k) {
+    for (const Point& point : by_epoch(runs, group.runs[k], figure, factor).points) {
+      const auto at = std::ranges::find(mean.points, point.x, &Point::x);
+      if (at != mean.points.end()) values[std::size_t(at - mean.points.begin())].push_back(point.y);
+    }
+  }
+  std::vector<Point> points;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i].size() < group.runs.size()) continue;
+    points.push_back({mean.points[i].x, mean_of(values[i])});
+    const auto [low, high] = std::ranges::minmax(values[i]);
+    mean.band.push_back({low, high});
+  }
+  mean.points = std::move(points);
+  return mean;
+}
+
+// Those of the seeds' groups that belong to the chart.
+std::vector<SeedGroup> seeds_in(const Runs& runs, const Group& group) {
+  std::vector<SeedGroup> groups = by_seed(runs);
+  std::erase_if(groups, [&](const SeedGroup& seeds) {
+    return std::ranges::find(group.runs, seeds.runs.front()) == group.runs.end();
+  });
+  return groups;
+}
+
 // Which epochs lie outside the plot; with several runs that differ, of which runs.
 std::string note_of_the_start(const Chart& chart) {
   std::set<std::string> epochs;
@@ -143,11 +178,11 @@ std::optional<Chart> epoch_chart(const Runs& runs, const Group& group, const cha
                                  Figure of_average = nullptr) {
   Chart chart{
       .title = title_of(title, group), .x = {.label = "epoch", .whole = true}, .y = {label}};
-  for (const std::size_t r : group.runs) {
-    Series series = by_epoch(runs, r, figure, factor);
+  for (const SeedGroup& seeds : seeds_in(runs, group)) {
+    Series series = by_epoch(runs, seeds, figure, factor);
     if (!series.points.empty()) chart.series.push_back(std::move(series));
     if (of_average == nullptr) continue;
-    Series average = by_epoch(runs, r, of_average, factor);
+    Series average = by_epoch(runs, seeds, of_average, factor);
     average.name += ", average";
     average.dashed = true;
     if (!average.points.empty()) chart.series.push_back(std::move(average));
@@ -177,12 +212,16 @@ std::string learning_section(const Runs& runs) {
   add(epoch_chart(runs, all_of(runs), "Learning rate", "rate of the epoch's last step",
                   &EpochRecord::learning_rate));
   if (charts.empty()) return "";
+  const bool has_bands = by_seed(runs).size() < runs.size();
   return section(
       "Learning curves",
-      "The training criterion is the mean over the epoch while the weights move, with "
-      "the M of training; validation is at the epoch's end, with the M of the test. Dashed: "
-      "the moving average of the weights (train.ema). The gradient's norm is that of "
-      "the batch's mean gradient, before it is clipped.",
+      fmt::format("The training criterion is the mean over the epoch while the weights move, with "
+                  "the M of training; validation is at the epoch's end, with the M of the test. "
+                  "Dashed: the moving average of the weights (train.ema). The gradient's norm is "
+                  "that of the batch's mean gradient, before it is clipped.{}",
+                  has_bands ? " Lines are means over the seeds, bands reach from the lowest to the "
+                              "highest of them."
+                            : ""),
       figures(runs, charts));
 }
 

@@ -47,6 +47,28 @@ std::string warnings(const Runs& runs) {
                  card(fmt::format("<ul>\n{}</ul>\n", items)));
 }
 
+// --- the search for the learning rate -----------------------------------------------------------
+
+std::string rate_search(const Runs& runs) {
+  Table table{.head = {"run", "rate", "epochs", "valid NLL", "end"}, .text_columns = 1};
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    for (const RateTrial& trial : runs[r].trials) {
+      const bool chosen = trial.rate == runs[r].config.train.learning_rate;
+      const std::string rate = fmt::format("{}", trial.rate);
+      table.rows.push_back(
+          {{named(runs, r), chosen ? fmt::format("<span class=\"best\">{}</span>", rate) : rate,
+            fmt::format("{}", trial.valid_nll.size()), fixed(trial.valid_nll.back(), 2),
+            words_for(trial.end)}});
+    }
+  }
+  if (table.rows.empty()) return "";
+  return section(
+      "Search for the learning rate",
+      "A short run of each rate, compared on the validation examples. Bold: the one that "
+      "the run was trained with.",
+      card(to_html(table)));
+}
+
 // --- the rest ----------------------------------------------------------------------------------
 
 std::string samples(const Runs& runs) {
@@ -177,9 +199,9 @@ std::string report_page(const std::vector<ReportRun>& runs, const ReportOrigin& 
   html += fmt::format(
       "<p>{}. <span class=\"whole\">sfnn {},</span> <span class=\"whole\">{}</span></p></header>\n",
       data_of(runs), escape(origin.version), escape(origin.date));
-  html += final_section(runs, origin) + warnings(runs) + learning_section(runs) +
-          particles_section(runs) + hidden_units_section(runs) + samples(runs) + config(runs) +
-          machine(runs, origin);
+  html += seeds_section(runs) + final_section(runs, origin) + warnings(runs) +
+          learning_section(runs) + particles_section(runs) + hidden_units_section(runs) +
+          samples(runs) + rate_search(runs) + config(runs) + machine(runs, origin);
   return html + "</body>\n</html>\n";
 }
 

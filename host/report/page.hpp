@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "host/run/checkpoint.hpp"
+#include "host/run/rate_search.hpp"
 #include "host/run/records.hpp"
 #include "host/train/activity.hpp"
 #include "host/train/evaluate.hpp"
@@ -29,6 +30,7 @@ struct ReportRun {
   TrainState state;
   std::vector<EpochRecord> metrics;
   std::vector<SessionRecord> sessions;
+  std::vector<RateTrial> trials;  // of --search-lr; empty: there was no search
   std::optional<Measured> measured;
   std::optional<Evaluation> own_test;  // of its last epoch; only if not measured for the page
   std::string note;                    // why something is missing; empty: nothing is

@@ -13,6 +13,7 @@
 #include "host/run/pictures.hpp"
 #include "host/run/run_directory.hpp"
 #include "host/run/session.hpp"
+#include "host/run/sweep.hpp"
 #include "host/run/test_figures.hpp"
 
 namespace sfnn {
@@ -57,7 +58,8 @@ OpenedRun open_run(const fs::path& path, std::string name, const ReportOptions& 
                 .x_bytes = checkpoint.x_bytes,
                 .state = checkpoint.state,
                 .metrics = read_epochs(directory.metrics(), options.warning),
-                .sessions = read_sessions(directory.sessions(), options.warning)};
+                .sessions = read_sessions(directory.sessions(), options.warning),
+                .trials = saved_trials(directory)};
   return {std::move(run), std::move(checkpoint)};
 }
 
@@ -121,7 +123,25 @@ void add_measurements(Backend& backend, const ReportOptions& options, OpenedRun&
   }
 }
 
-Runs read_runs(Backend& backend, const std::vector<fs::path>& paths, const ReportOptions& options) {
+// A sweep stands for its runs.
+std::vector<fs::path> expanded(const std::vector<fs::path>& paths) {
+  std::vector<fs::path> runs;
+  for (const fs::path& path : paths) {
+    if (!holds_sweep(path)) {
+      runs.push_back(path);
+      continue;
+    }
+    const std::vector<fs::path> started = started_runs(path);
+    if (started.empty())
+      throw ConfigError(
+          fmt::format("{}: no run of this sweep has a checkpoint yet", path.string()));
+    runs.insert(runs.end(), started.begin(), started.end());
+  }
+  return runs;
+}
+
+Runs read_runs(Backend& backend, const std::vector<fs::path>& given, const ReportOptions& options) {
+  const std::vector<fs::path> paths = expanded(given);
   const std::vector<std::string> names = names_of(paths);
   std::vector<OpenedRun> opened;
   for (std::size_t r = 0; r < names.size(); ++r)

@@ -1,4 +1,5 @@
-// The page of runs on disk, or its figures: reads their files, measures them where their data are at hand.
+// The page of runs on disk, or its figures: reads their files, measures them where their data are
+// at hand.
 #pragma once
 
 #include <filesystem>

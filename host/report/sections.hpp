@@ -24,7 +24,16 @@ std::string section(std::string_view title, std::string_view text, const std::st
 std::string card(const std::string& content);
 std::string named(const Runs&, std::size_t r);  // a run's name with its colour
 
+// Runs whose configs differ in the seed alone, in the order of the first of each.
+struct SeedGroup {
+  std::string name;
+  std::vector<std::size_t> runs;  // their places
+};
+std::vector<SeedGroup> by_seed(const Runs&);
+
 std::string final_section(const Runs&, const ReportOrigin&);
+
+std::string seeds_section(const Runs&);  // empty if no config has several seeds
 
 // Sections that are charts; empty if there is nothing to draw.
 std::string learning_section(const Runs&);

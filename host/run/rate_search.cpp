@@ -181,6 +181,8 @@ std::optional<RateTrial> Trials::run(double rate, const RateTrial* best, const R
   return trial;
 }
 
+}  // namespace
+
 const char* words_for(TrialEnd end) {
   switch (end) {
     case TrialEnd::finished:
@@ -192,8 +194,6 @@ const char* words_for(TrialEnd end) {
   }
   return "";
 }
-
-}  // namespace
 
 std::string to_row(const RateTrial& trial) {
   return fmt::format("{:<10} {:>6} {:>12}  {}", trial.rate, trial.valid_nll.size(),

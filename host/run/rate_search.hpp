@@ -31,6 +31,8 @@ inline constexpr Names<TrialEnd, 3> kTrialEnds{{{TrialEnd::finished, "finished"}
                                                 {TrialEnd::not_finite, "not finite"}}};
 constexpr const auto& names_of(TrialEnd) { return kTrialEnds; }
 
+const char* words_for(TrialEnd);  // "given up: too slow"
+
 struct RateTrial {
   double rate = 0;
   std::vector<double> valid_nll;  // after each epoch

@@ -182,6 +182,31 @@ TEST(Report, FiguresHaveTheirErrors) {
   EXPECT_THAT(page, HasSubstr(">0.013<"));
 }
 
+TEST(Report, TheSearchForTheRateIsShown) {
+  ReportRun run = some_run("a");
+  EXPECT_THAT(report_page({run}, kOrigin), Not(HasSubstr("Search for the learning rate")));
+  run.config.train.learning_rate = 0.03;
+  run.trials = {{0.1, {9.5}, TrialEnd::hopeless}, {0.03, {8.5, 7.25}, TrialEnd::finished}};
+  const std::string page = report_page({run}, kOrigin);
+  EXPECT_THAT(page, HasSubstr("given up: too slow"));
+  EXPECT_THAT(page, HasSubstr("<span class=\"best\">0.03</span>"));
+  EXPECT_THAT(page, HasSubstr(">7.25<"));
+}
+
+TEST(Report, SeedsAreAMeanWithABand) {
+  std::vector<ReportRun> runs = {some_run("g3_seed=1"), some_run("g3_seed=2"), some_run("other")};
+  runs[1].config.train.seed = 2;
+  runs[1].metrics[0].train_c_hat = -4.5;
+  runs[1].measured->test.nll = 4.125;
+  runs[2].config.train.momentum = 0.5;
+  const std::string page = report_page(runs, kOrigin);
+  EXPECT_THAT(page, HasSubstr("g3 (2 seeds)"));
+  EXPECT_THAT(page, HasSubstr(">3.125 \u00b1 1.414<"));
+  EXPECT_THAT(page, HasSubstr("epoch 1, C_hat, nats \u22124<")) << "the mean of -3.5 and -4.5";
+  EXPECT_THAT(page, HasSubstr("<path class=\"area c0\""));
+  EXPECT_THAT(report_page({runs[0], runs[2]}, kOrigin), Not(HasSubstr("<h2>Seeds")));
+}
+
 TEST(Report, WhatWasChangedForThePageIsSaid) {
   ReportOrigin origin = kOrigin;
   EXPECT_THAT(report_page({some_run("a")}, origin), Not(HasSubstr("not part of")));
