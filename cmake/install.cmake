@@ -6,8 +6,8 @@ install(TARGETS sfnn)
 
 # Everything of ours in one archive, so that whoever links it needs to know nothing of its parts.
 set(parts sfnn_backend sfnn_host)
-set(needs fmt::fmt hwy::hwy OpenBLAS::OpenBLAS PNG::PNG Threads::Threads tomlplusplus::tomlplusplus ZLIB::ZLIB)
-set(pc_requires "fmt libhwy libpng openblas tomlplusplus zlib")
+set(needs fmt::fmt hwy::hwy PNG::PNG Threads::Threads tomlplusplus::tomlplusplus ZLIB::ZLIB)
+set(pc_requires "fmt libhwy libpng tomlplusplus zlib")
 set(pc_libs "-pthread")
 if(SFNN_CUDA)
   list(APPEND parts sfnn_kernels sfnn_thrust sfnn_cuda)

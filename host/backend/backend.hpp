@@ -141,11 +141,11 @@ class Backend : protected DeviceOps<AllOps> {
   virtual ~Backend() = default;
   virtual std::string name() const = 0;      // "cpu"
   virtual std::string describe() const = 0;  // "cpu (AVX2, 2 threads)"
-  // How a product is done whose operand of `rows` rows is 0/1 (bits) or real: "look-up",
-  // "OpenBLAS". A rule on shapes, never a timing: the same seed must give the same bits.
+  // How a product is done whose operand of `rows` rows is 0/1 (bits) or real: "look-up
+  // (AVX2)". A rule on shapes, never a timing: the same seed must give the same bits.
   virtual std::string product_method(bool bits, std::int64_t rows) const {
     static_cast<void>(bits), static_cast<void>(rows);
-    return "dense";
+    return "dense product";
   }
 
   // --- memory

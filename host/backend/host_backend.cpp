@@ -1,6 +1,5 @@
 #include "host/backend/host_backend.hpp"
 
-#include <cblas.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 
@@ -26,15 +25,6 @@ constexpr std::size_t kAlignment = 64, kLargePage = std::size_t(2) << 20;
 constexpr std::int64_t kZeroRange = 1 << 16;  // bytes
 
 }  // namespace
-
-HostBackend::HostBackend(int threads) : pool_(threads) {
-  // Threads are ours to share out; a product's own would change its sums.
-  openblas_set_num_threads(1);
-}
-
-std::string HostBackend::product_method(bool, std::int64_t) const {
-  return fmt::format("OpenBLAS ({})", openblas_get_corename());
-}
 
 // Large blocks ask for large pages: a product that walks down a column of W else looks up a page a
 // row.

@@ -9,9 +9,7 @@ namespace sfnn {
 
 class HostBackend : public Backend {
  public:
-  explicit HostBackend(int threads);
-
-  std::string product_method(bool bits, std::int64_t rows) const override;
+  explicit HostBackend(int threads) : pool_(threads) {}
 
   std::byte* allocate(std::size_t bytes) override;
   void release(std::byte* data) noexcept override;

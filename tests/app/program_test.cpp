@@ -263,22 +263,22 @@ TEST_F(Program, VerboseSaysHowEachLayersProductsAreDone) {
   const Result fast = run(setting + "--out fast");
   ASSERT_EQ(fast.code, 0) << fast.out;
   // x is real; 10 inputs are too few for the gradient's tables; d is real again.
-  EXPECT_THAT(fast.out, ContainsRegex("layer 1: .*forward by OpenBLAS.*gradient by OpenBLAS"));
+  EXPECT_THAT(fast.out, ContainsRegex("layer 1: .*forward by dense product.*gradient by dense product"));
   EXPECT_THAT(fast.out, ContainsRegex("layer 2: .*forward by look-up .*gradient by look-up"));
-  EXPECT_THAT(fast.out, ContainsRegex("layer 3: .*forward by look-up .*gradient by OpenBLAS"));
-  EXPECT_THAT(fast.out, ContainsRegex("layer 4: .*forward by OpenBLAS.*gradient by OpenBLAS"));
+  EXPECT_THAT(fast.out, ContainsRegex("layer 3: .*forward by look-up .*gradient by dense product"));
+  EXPECT_THAT(fast.out, ContainsRegex("layer 4: .*forward by dense product.*gradient by dense product"));
   EXPECT_THAT(fast.out, ContainsRegex("output: .*forward by look-up .*gradient by look-up"));
   // x is shared and real, the layer's own s is neither.
   const Result hybrid = run("train " + small_ +
                             "--set train.epochs=0 --set net.hidden=40s+30d,10s+30d "
                             "--set train.estimator=G4 --verbose --out hybrid");
   ASSERT_EQ(hybrid.code, 0) << hybrid.out;
-  EXPECT_THAT(hybrid.out, ContainsRegex("layer 1: .*forward by OpenBLAS.*gradient by OpenBLAS"));
+  EXPECT_THAT(hybrid.out, ContainsRegex("layer 1: .*forward by dense product.*gradient by dense product"));
   EXPECT_THAT(hybrid.out,
               ContainsRegex("layer 1, s to d: 40 x 30 .*forward by look-up .*gradient by look-up"));
   EXPECT_THAT(
       hybrid.out,
-      ContainsRegex("layer 2, s to d: 10 x 30 .*forward by look-up .*gradient by OpenBLAS"));
+      ContainsRegex("layer 2, s to d: 10 x 30 .*forward by look-up .*gradient by dense product"));
   const Result plain = run(setting + "--plain --out plain");
   ASSERT_EQ(plain.code, 0) << plain.out;
   EXPECT_THAT(plain.out, HasSubstr("layer 2: "));

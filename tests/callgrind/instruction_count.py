@@ -2,7 +2,7 @@
 
 Usage: instruction_count.py PROGRAM FIGURES [--expect-slower ARGUMENT]
 
-FIGURES is a JSON file: counts by compiler and OpenBLAS, on which they depend. With --expect-slower the program is given
+FIGURES is a JSON file: counts by compiler, on which they depend. With --expect-slower the program is given
 ARGUMENT, and the test fails unless more instructions than allowed are seen: it shows that the test can fail.
 Exits with 77 where valgrind is absent or nobody has counted with this compiler.
 """
@@ -25,7 +25,6 @@ def skip(reason):
 
 def count(program, *arguments):
     """What the program says that its count depends on, and the instructions spent inside Trainer::train_step."""
-    environment = dict(os.environ, OPENBLAS_CORETYPE="Haswell", OPENBLAS_NUM_THREADS="1")
     command = [
         "valgrind",
         "--tool=callgrind",
@@ -35,7 +34,7 @@ def count(program, *arguments):
         program,
         *arguments,
     ]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    done = subprocess.run(command, capture_output=True, text=True)
     collected = re.search(r"Collected : (\d+)", done.stderr)
     if done.returncode != 0 or not collected or int(collected[1]) == 0:
         sys.exit(f"callgrind counted nothing:\n{done.stderr}")

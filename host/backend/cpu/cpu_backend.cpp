@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <bit>
 
-#include "host/backend/blas.hpp"
 #include "host/backend/cpu/amx.hpp"
 #include "host/backend/cpu/bit_product.hpp"
+#include "host/backend/cpu/dense_product.hpp"
 #include "host/backend/cpu/growing_buffer.hpp"
 #include "host/backend/cpu/hidden.hpp"
 #include "host/backend/cpu/output.hpp"
@@ -68,7 +68,7 @@ std::string CpuBackend::describe() const {
 }
 
 std::string CpuBackend::product_method(bool bits, std::int64_t rows) const {
-  if (!bits || !lookup_pays(rows)) return HostBackend::product_method(bits, rows);
+  if (!bits || !lookup_pays(rows)) return fmt::format("dense product ({})", instruction_set());
   if (tiles_) return "AMX (three int8 digits)";
   const bool refused = best_target() == HWY_AVX3 && amx() == Amx::refused;
   return fmt::format("look-up ({}{}{})", instruction_set(), refused ? "; " : "",
@@ -127,9 +127,9 @@ void CpuBackend::run(const GatherArgs& p) {
 
 void CpuBackend::run(const MultiplyArgs& p) {
   if (!p.z.is_bits) {
-    blas::multiply(p.z.reals(), p.W, p.out, p.write);
+    dense::multiply(p.z.reals(), p.W, p.out, p.write);
   } else if (!lookup_pays(p.z.rows)) {
-    blas::multiply(unpacked(p.z.bits(), {nullptr, p.z.rows}), p.W, p.out, p.write);
+    dense::multiply(unpacked(p.z.bits(), {nullptr, p.z.rows}), p.W, p.out, p.write);
   } else if (tiles_) {
     tile_product(tiles_, p.z.bits(), p.W, p.out, p.write);
   } else {
@@ -138,14 +138,14 @@ void CpuBackend::run(const MultiplyArgs& p) {
 }
 
 void CpuBackend::run(const MultiplyTransposedArgs& p) {
-  blas::multiply_transposed(p.g, p.W, p.out, p.write);
+  dense::multiply_transposed(p.g, p.W, p.out, p.write);
 }
 
 void CpuBackend::run(const AccumulateOuterArgs& p) {
   if (!p.z.is_bits) {
-    blas::accumulate_outer(p.rows.all() ? p.z.reals() : gathered(p.z.reals(), p.rows), p.g, p.gW);
+    dense::accumulate_outer(p.rows.all() ? p.z.reals() : gathered(p.z.reals(), p.rows), p.g, p.gW);
   } else if (!lookup_pays(p.z.cols)) {
-    blas::accumulate_outer(unpacked(p.z.bits(), p.rows), p.g, p.gW);
+    dense::accumulate_outer(unpacked(p.z.bits(), p.rows), p.g, p.gW);
   } else if (tiles_) {
     tile_outer_product(tiles_, p.z.bits(), p.rows, p.g, p.gW);
   } else {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
-#include "host/backend/blas.hpp"
 #include "kernels/activations.hpp"
 #include "kernels/gather.hpp"
 #include "kernels/hidden_grad.hpp"
@@ -35,6 +35,15 @@ float log_sum_exp_of_row(const float* o, const float* c, std::int64_t D) {
 
 float normalizer(const OutputOperands& p, const float* o) {
   return has_class_target(p.output) ? log_sum_exp_of_row(o, p.c, p.o.cols) : 0.0f;
+}
+
+// to += factor * from
+void add_row(float factor, const float* from, float* to, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) to[i] += factor * from[i];
+}
+
+void begin(Matrix out, Write write) {
+  if (write == Write::set) std::fill_n(out.data, out.size(), 0.0f);
 }
 
 const float* target_row(const OutputOperands& p, std::int64_t r) { return p.y.row(r / p.tile.M); }
@@ -84,19 +93,25 @@ void PlainBackend::run(const GatherArgs& p) {
 }
 
 void PlainBackend::run(const MultiplyArgs& p) {
-  blas::multiply(as_matrix(p.z), p.W, p.out, p.write);
+  const ConstMatrix z = as_matrix(p.z);
+  begin(p.out, p.write);
+  for (std::int64_t r = 0; r < z.rows; ++r)
+    for (std::int64_t k = 0; k < z.cols; ++k)
+      add_row(z.row(r)[k], p.W.row(k), p.out.row(r), p.W.cols);
 }
 
 void PlainBackend::run(const MultiplyTransposedArgs& p) {
-  blas::multiply_transposed(p.g, p.W, p.out, p.write);
+  begin(p.out, p.write);
+  for (std::int64_t r = 0; r < p.g.rows; ++r)
+    for (std::int64_t i = 0; i < p.W.rows; ++i)
+      p.out.row(r)[i] += std::inner_product(p.W.row(i), p.W.row(i) + p.W.cols, p.g.row(r), 0.0f);
 }
 
 void PlainBackend::run(const AccumulateOuterArgs& p) {
   const ConstMatrix z = as_matrix(p.z);
-  if (p.rows.all()) return blas::accumulate_outer(z, p.g, p.gW);
-  for (std::int64_t i = 0; i < p.rows.count; ++i) {  // row by row: a product of one row each
-    blas::accumulate_outer({z.row(p.rows.index[i]), 1, z.cols}, {p.g.row(i), 1, p.g.cols}, p.gW);
-  }
+  for (std::int64_t k = 0; k < p.g.rows; ++k)
+    for (std::int64_t i = 0; i < z.cols; ++i)
+      add_row(z.row(p.rows.source(k))[i], p.g.row(k), p.gW.row(i), p.g.cols);
 }
 
 void PlainBackend::run(const SampleHiddenArgs& p) {
