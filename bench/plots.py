@@ -50,7 +50,7 @@ def draw_shares(shares, floors, path):
         axes.barh(names, widths, left=left, color=colour, label=part, edgecolor="white", linewidth=0.5)
         left = [a + b for a, b in zip(left, widths)]
     axes.invert_yaxis()
-    axes.set_xlabel("time of a step in units of F, its dense products in OpenBLAS (one thread)" if floors else "share of a step's time")
+    axes.set_xlabel("time of a step in units of F, its dense products in the fastest library (one thread)" if floors else "share of a step's time")
     axes.set_xlim(0, 1)
     axes.legend(fontsize=8, loc="center right", frameon=False)
     for side in ("top", "right"):

@@ -1,53 +1,68 @@
 #include "bench/lib/dense_floor.hpp"
 
-#include <cblas.h>
+#include <fmt/format.h>
 
-#include <algorithm>
-#include <cstddef>
+#include <filesystem>
+#include <numeric>
 
 namespace sfnn::bench {
+namespace {
 
-DenseFloor::DenseFloor(const Workload& w) {
+struct Library {
+  std::string kind, name;
+  std::vector<std::string> environment;
+};
+
+// OpenBLAS chooses by model number and may not know the processor: then its best kernel must be
+// asked for by name.
+std::vector<Library> libraries() {
+  std::vector<Library> all{{"OpenBLAS", "openblas", {}}, {"oneDNN", "onednn", {}}};
+#ifdef __x86_64__
+  const auto add = [&](const std::string& core) {
+    all.push_back({"OpenBLAS " + core, "openblas", {"OPENBLAS_CORETYPE=" + core}});
+  };
+  if (__builtin_cpu_supports("avx512vl")) add("SkylakeX");
+  if (__builtin_cpu_supports("avx2")) add("Haswell");
+#endif
+  return all;
+}
+
+}  // namespace
+
+std::vector<FloorLayer> floor_layers(const Workload& w) {
   const std::int64_t N = w.evaluation ? w.evaluated : w.options.batch;
   const std::int64_t M = w.evaluation ? 100 : w.options.particles;
+  const bool train = !w.evaluation;
+  std::vector<FloorLayer> layers;
   for (std::int64_t l = 0; l <= w.spec.depth(); ++l) {
-    const std::int64_t in = w.spec.input_width(l);
-    const std::int64_t out = l < w.spec.depth() ? w.spec.hidden[l].width() : w.spec.logits();
-    add_layer(l == 0 ? N : N * M, in, out, l == 0, !w.evaluation);
+    const std::int64_t units = l < w.spec.depth() ? w.spec.hidden[l].width() : w.spec.logits();
+    layers.push_back({l == 0 ? N : N * M, w.spec.input_width(l), units, train, train && l > 0});
   }
+  return layers;
 }
 
-float* DenseFloor::operand(std::size_t floats) {
-  storage_.emplace_back(*memory_, floats * sizeof(float));
-  std::fill_n(storage_.back().floats(), floats, 0.5f);
-  return storage_.back().floats();
+double operations(const std::vector<FloorLayer>& layers) {
+  return std::accumulate(
+      layers.begin(), layers.end(), 0.0,
+      [](double sum, const FloorLayer& layer) { return sum + layer.operations(); });
 }
 
-void DenseFloor::add_layer(std::int64_t rows, std::int64_t in, std::int64_t out, bool first,
-                           bool backward) {
-  float *z = operand(rows * in), *W = operand(in * out), *a = operand(rows * out);
-  products_.push_back({false, false, int(rows), int(out), int(in), z, W, a});
-  if (!backward) return;
-  products_.push_back({true, false, int(in), int(out), int(rows), z, a, operand(in * out)});
-  if (!first)
-    products_.push_back({false, true, int(rows), int(in), int(out), a, W, operand(rows * in)});
-}
-
-double DenseFloor::operations() const {
-  double sum = 0;
-  for (const Product& p : products_) sum += 2.0 * p.rows * p.cols * p.inner;
-  return sum;
-}
-
-void DenseFloor::run(int threads) {
-  openblas_set_num_threads(threads);
-  for (const Product& p : products_) {
-    cblas_sgemm(CblasRowMajor, p.transpose_a ? CblasTrans : CblasNoTrans,
-                p.transpose_b ? CblasTrans : CblasNoTrans, p.rows, p.cols, p.inner, 1.0f, p.a,
-                p.transpose_a ? p.rows : p.inner, p.b, p.transpose_b ? p.inner : p.cols, 0.0f, p.c,
-                p.cols);
+std::vector<std::unique_ptr<Peer>> floors(const Workload& w, int threads) {
+  const auto program =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "dense_floor";
+  std::vector<std::unique_ptr<Peer>> floors;
+  for (Library& library : libraries()) {
+    for (const char* variable : {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"})
+      library.environment.push_back(fmt::format("{}={}", variable, threads));
+    floors.push_back(std::make_unique<Peer>(
+        library.kind, std::vector<std::string>{program.string(), library.name},
+        library.environment));
+    for (const FloorLayer& layer : floor_layers(w)) {
+      floors.back()->ask(fmt::format("layer {} {} {} {} {}", layer.rows, layer.inputs, layer.units,
+                                     int(layer.train), int(layer.back)));
+    }
   }
-  openblas_set_num_threads(1);  // as the backend wants it
+  return floors;
 }
 
 }  // namespace sfnn::bench

@@ -1,37 +1,34 @@
-// F: the dense products of a plain implementation's step in OpenBLAS, everything else free.
+// F: the dense products of a plain implementation's step in the fastest library at hand, everything
+// else free. They run in a process of their own (bench/dense_floor.cpp): the threads of a library
+// that spin after a product would take the cores from ours.
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "bench/lib/peers.hpp"
 #include "bench/lib/workloads.hpp"
-#include "host/backend/backend.hpp"
-#include "host/devices/registry.hpp"
 
 namespace sfnn::bench {
 
-// Forward, weight gradient and back-propagated gradient of every layer on N*M rows; the first
-// layer's forward and weight gradient on N rows, none back to x. Evaluation: forward only. The list
-// is the same for every estimator.
-class DenseFloor {
- public:
-  explicit DenseFloor(const Workload&);
-  void run(int threads);  // all products once
-  double operations() const;
+// Forward on `rows` rows; if `train`, the weight gradient; if `back`, the gradient of the inputs.
+struct FloorLayer {
+  std::int64_t rows, inputs, units;
+  bool train, back;
 
- private:
-  struct Product {
-    bool transpose_a, transpose_b;
-    int rows, cols, inner;
-    float *a, *b, *c;
-  };
-  float* operand(std::size_t floats);
-  void add_layer(std::int64_t rows, std::int64_t in, std::int64_t out, bool first, bool backward);
-
-  // Memory such as ours: aligned to cache lines, and in huge pages if there are any.
-  std::unique_ptr<Backend> memory_ = make_backend({.device = "cpu", .threads = 1});
-  std::vector<Buffer> storage_;
-  std::vector<Product> products_;
+  double operations() const {
+    return 2.0 * double(rows * inputs * units) * (1 + int(train) + int(back));
+  }
 };
+
+// Every layer on N*M rows; the first on N rows, and not back to x. Evaluation: forward only. The
+// list is the same for every estimator.
+std::vector<FloorLayer> floor_layers(const Workload&);
+double operations(const std::vector<FloorLayer>&);
+
+// The floor in each library that may be the fastest on this processor: OpenBLAS with the kernel
+// that it chooses and with those that fit the instruction set, and oneDNN. All in fp32.
+std::vector<std::unique_ptr<Peer>> floors(const Workload&, int threads);
 
 }  // namespace sfnn::bench

@@ -6,11 +6,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <vector>
+#include <thread>
+#include <utility>
 
 #include "host/base/error.hpp"
 #include "host/devices/registry.hpp"
@@ -97,11 +100,16 @@ void write_case(const Workload& w, const fs::path& folder) {
                         {"depth", w.spec.depth()}};
 }
 
-Peer::Peer(const std::string& python, const std::string& script, const std::string& kind,
-           int threads)
-    : kind_(kind) {
+Peer::Peer(std::string kind, const std::vector<std::string>& command,
+           const std::vector<std::string>& environment)
+    : kind_(std::move(kind)) {
   std::signal(SIGPIPE, SIG_IGN);  // a peer that has ended shows in its missing answer
-  const std::string count = std::to_string(threads);
+  std::vector<char*> arguments, variables;
+  for (const std::string& argument : command)
+    arguments.push_back(const_cast<char*>(argument.c_str()));
+  for (const std::string& variable : environment)
+    variables.push_back(const_cast<char*>(variable.c_str()));
+  arguments.push_back(nullptr);
   int to_peer[2], from_peer[2];
   // Closed in every other child: else a peer would hold open the input of another.
   if (pipe2(to_peer, O_CLOEXEC) != 0 || pipe2(from_peer, O_CLOEXEC) != 0)
@@ -111,8 +119,8 @@ Peer::Peer(const std::string& python, const std::string& script, const std::stri
   if (process_ == 0) {
     dup2(to_peer[0], STDIN_FILENO);
     dup2(from_peer[1], STDOUT_FILENO);
-    execl(python.c_str(), python.c_str(), script.c_str(), kind.c_str(), count.c_str(),
-          static_cast<char*>(nullptr));
+    for (char* variable : variables) putenv(variable);
+    execv(arguments[0], arguments.data());
     _exit(127);
   }
   close(to_peer[0]);
@@ -141,7 +149,9 @@ void Peer::load(const fs::path& folder) { ask("load " + folder.string()); }
 double Peer::check() { return std::stod(ask("check")); }
 
 double Peer::best_ms(int steps, bool cpu_time) {
-  return std::stod(ask(fmt::format("time {} {}", steps, cpu_time ? "cpu" : "wall")));
+  const double ms = std::stod(ask(fmt::format("time {} {}", steps, cpu_time ? "cpu" : "wall")));
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // OpenBLAS spins some tens of them
+  return ms;
 }
 
 }  // namespace sfnn::bench

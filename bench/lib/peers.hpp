@@ -1,9 +1,11 @@
-// The same step in other frameworks, for comparison: bench/peers/ at the end of a pipe.
+// Other processes to compare with, each at the end of a pipe: the same step in other frameworks
+// (bench/peers/), and its dense products in other libraries (bench/dense_floor.cpp).
 #pragma once
 
 #include <cstdio>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "bench/lib/workloads.hpp"
 
@@ -16,20 +18,22 @@ void write_case(const Workload&, const std::filesystem::path& folder);
 // A process that answers each line with a line.
 class Peer {
  public:
-  // kind: torch-autograd, torch-by-hand or jax
-  Peer(const std::string& python, const std::string& script, const std::string& kind, int threads);
+  // kind: its name for people. environment: NAME=VALUE, beside what is there.
+  Peer(std::string kind, const std::vector<std::string>& command,
+       const std::vector<std::string>& environment = {});
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
   ~Peer();
 
   const std::string& kind() const { return kind_; }
   void load(const std::filesystem::path& folder);
-  double check();                            // the largest relative error
-  double best_ms(int steps, bool cpu_time);  // time of the fastest step
-
- private:
+  double check();  // the largest relative error
+  // Time of the fastest step. Returns when its threads have stopped to wait for more work by
+  // spinning, so that they do not take a core from whoever is timed next.
+  double best_ms(int steps, bool cpu_time);
   std::string ask(const std::string& question);  // throws Error if the process has ended
 
+ private:
   std::string kind_;
   pid_t process_ = 0;
   std::FILE *questions_ = nullptr, *answers_ = nullptr;

@@ -29,15 +29,15 @@ Workload halves(Estimator estimator) {
 // back on N*M rows: the same list for an estimator that sends nothing back.
 TEST(DenseFloor, IsThePlainStepsProductsForEveryEstimator) {
   const double expected = 2 * (2 * N * D * H) + 3 * (2 * N * M * (H * H + H * D));
-  EXPECT_EQ(DenseFloor(halves(Estimator::G3)).operations(), expected);
-  EXPECT_EQ(DenseFloor(halves(Estimator::G5)).operations(), expected);
+  EXPECT_EQ(operations(floor_layers(halves(Estimator::G3))), expected);
+  EXPECT_EQ(operations(floor_layers(halves(Estimator::G5))), expected);
 }
 
 TEST(DenseFloor, OfAnEvaluationIsForwardAlone) {
   Workload w = halves(Estimator::G3);
   w.evaluation = true;
   w.evaluated = 30;
-  EXPECT_EQ(DenseFloor(w).operations(), 2 * 30 * D * H + 2 * 30 * 100 * (H * H + H * D));
+  EXPECT_EQ(operations(floor_layers(w)), 2 * 30 * D * H + 2 * 30 * 100 * (H * H + H * D));
 }
 
 class StepBench : public Program {
