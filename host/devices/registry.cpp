@@ -48,7 +48,7 @@ std::unique_ptr<Backend> make_cpu(const BackendOptions& options) {
 
 std::unique_ptr<Backend> make_backend(const BackendOptions& options, std::string* note) {
   const auto taken = [&](std::unique_ptr<Backend> backend, const std::string& why) {
-    if (note) *note = why.empty() ? "" : fmt::format("using {}: {}", backend->describe(), why);
+    if (note) *note = why.empty() ? "" : fmt::format("using {}, {}", backend->describe(), why);
     return backend;
   };
   const bool is_auto = options.device == "auto";
@@ -63,7 +63,7 @@ std::unique_ptr<Backend> make_backend(const BackendOptions& options, std::string
                                    why_not))
     return taken(std::move(gpu), is_auto ? "the first GPU" : "as asked for");
   // A program without CUDA has no choice to tell of.
-  if (is_auto) return taken(make_cpu(options), kHasCuda ? "no GPU, for " + why_not : "");
+  if (is_auto) return taken(make_cpu(options), kHasCuda ? "no GPU: " + why_not : "");
   throw ConfigError(
       fmt::format("--device {} is not available: {}; use --device cpu", options.device, why_not));
 }

@@ -41,7 +41,7 @@ TEST_P(Drivers, CudaIsRefusedWithTheReason) {
 TEST_P(Drivers, AutoTakesTheCpuAndSaysWhy) {
   std::string note;
   EXPECT_EQ(make_backend({.device = "auto"}, &note)->name(), "cpu");
-  EXPECT_THAT(note, HasSubstr("device cpu ("));
+  EXPECT_THAT(note, HasSubstr("using cpu ("));
   EXPECT_THAT(note, HasSubstr(GetParam().sentence));
 }
 
@@ -71,7 +71,7 @@ TEST(Driver, AGpuWithoutMemoryIsNotTaken) {
     gpusim::set_device_memory(bytes);
     std::string note;
     EXPECT_EQ(make_backend({.device = "auto"}, &note)->name(), "cpu");
-    EXPECT_THAT(note, HasSubstr("): the GPU has too little memory: "));
+    EXPECT_THAT(note, HasSubstr("), no GPU: the GPU has too little memory: "));
     EXPECT_THAT(note, testing::EndsWith(" MiB are free"));
     EXPECT_THROW(make_backend({.device = "cuda"}), ConfigError);
   }
@@ -81,7 +81,7 @@ TEST(Driver, AGpuWithoutMemoryIsNotTaken) {
 TEST(Driver, AGpuIsTakenAndSaid) {
   std::string note;
   EXPECT_EQ(make_backend({.device = "auto"}, &note)->name(), "cuda");
-  EXPECT_THAT(note, HasSubstr("device cuda (PTX simulator"));
+  EXPECT_THAT(note, HasSubstr("using cuda (PTX simulator"));
   EXPECT_THAT(note, HasSubstr("the first GPU"));
   EXPECT_THROW(make_backend({.device = "cuda:1"}), ConfigError);
 }

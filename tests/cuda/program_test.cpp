@@ -35,15 +35,15 @@ TEST_F(CudaProgram, TrainsAsOnTheCpu) {
 
 TEST_F(CudaProgram, AutoSaysInOneLineWhichDeviceItTook) {
   const std::string train = std::string("train --dry-run ") + kTiny;
-  EXPECT_THAT(run(train).out, HasSubstr("device cuda (PTX simulator"));
-  EXPECT_THAT(run(train).out, HasSubstr("): the first GPU\n"));
+  EXPECT_THAT(run(train).out, HasSubstr("using cuda (PTX simulator"));
+  EXPECT_THAT(run(train).out, HasSubstr("), the first GPU\n"));
   for (const auto& [machine, reason] :
        {std::pair{"SFNN_GPUSIM_DRIVER=none", "no NVIDIA driver is installed\n"},
         {"SFNN_GPUSIM_DRIVER=busy", "the GPU is busy: "},
         {"SFNN_GPUSIM_MEMORY=10000000", "the GPU has too little memory: 32 MiB more"}}) {
     const Result cpu = run(train, machine);
     EXPECT_EQ(cpu.code, 0) << cpu.out;
-    EXPECT_THAT(cpu.out, HasSubstr(std::string("): ") + reason));
+    EXPECT_THAT(cpu.out, HasSubstr(std::string("), no GPU: ") + reason));
   }
   EXPECT_THAT(run(train + "--device cuda").out, Not(HasSubstr("the first GPU")));
 }
