@@ -13,6 +13,9 @@
 namespace sfnn::soak {
 namespace {
 
+// A product of tiny floats may be zero where the reference has its digits.
+constexpr double kUnderflow = 1e-36;
+
 constexpr double kTie = 1e-5;  // well above what float makes of a probability
 
 ReferenceBatch batch_of(const Case& c, const Trainer& trainer, std::int64_t step) {
@@ -87,14 +90,17 @@ StepCheck check_step(const Case& c, Trainer& trainer, const TrainState& before) 
   const double terms = gradient_terms(c.spec, batch), N = double(batch.N);
   const TrainState after = trainer.state();
   for (const ParamSlot& slot : ParamLayout(c.spec).slots()) {
-    const double scale = 1 / N, rate = trainer.learning_rate(before.step) *
-                                       (slot.name.starts_with("layer") ? c.options.hidden_rate : 1);
+    const double group_rate = slot.name.starts_with("layer") ? c.options.hidden_rate
+                              : slot.name == "rho"
+                                  ? c.options.sigma_rate_or_default(c.spec.D_out / slot.cols)
+                                  : 1;
+    const double scale = 1 / N, rate = trainer.learning_rate(before.step) * group_rate;
     for (std::int64_t e = slot.offset; e < slot.offset + slot.size(); ++e) {
       const double v = c.options.momentum * velocity[e] + scale * result.gradient[e];
       const double p = params[e] + rate * v;
       const double v_tolerance =
           scale * float_tolerance(terms, result.gradient_magnitude[e] * log_w_scale) +
-          float_tolerance(1, std::abs(velocity[e]));
+          float_tolerance(1, std::abs(velocity[e])) + kUnderflow;
       const double p_tolerance = rate * v_tolerance + float_tolerance(1, std::abs(params[e]));
       const bool close = std::abs(after.P().array("velocity")[e] - v) <= v_tolerance &&
                          std::abs(after.P().array("params")[e] - p) <= p_tolerance;

@@ -64,14 +64,18 @@ std::int64_t target_width(const NetworkSpec& spec) {
   return is_class(spec.output) ? 1 : spec.D_out;
 }
 
-// What log P of one output and its derivatives are made of: sigma, and d sigma / d rho.
+// What log P of one output and its derivatives are made of. In logarithms, for training that
+// diverges soon has a sigma that no double holds.
 struct SigmaOf {
-  double value = 1, by_rho = 0;
+  double log = 0, inverse = 1;  // log sigma, 1 / sigma
+  double by_rho = 0;            // d log sigma / d rho
 };
 
 SigmaOf sigma_of(const Model& model, const Vector& o, std::size_t i) {
-  const auto free = [](double rho) {
-    return SigmaOf{0.001 + 0.999 * std::exp(rho), 0.999 * std::exp(rho)};
+  const auto free = [](double rho) {  // sigma = 0.001 + 0.999 exp(rho) = 0.001 (1 + exp(above))
+    const double above = rho + std::log(999);
+    const double log_sigma = std::log(0.001) - log_sigmoid(-above);
+    return SigmaOf{log_sigma, std::exp(-log_sigma), sigmoid(above)};
   };
   const std::size_t rho = std::size_t(model.layout.rho.offset);
   switch (model.spec.output) {
@@ -80,7 +84,7 @@ SigmaOf sigma_of(const Model& model, const Vector& o, std::size_t i) {
     case Output::poisson:
       break;
     case Output::gaussian:
-      return {model.spec.sigma, 0};
+      return {std::log(model.spec.sigma), 1 / model.spec.sigma, 0};
     case Output::gaussian_learnt:
       return free(model.params[rho]);
     case Output::gaussian_each:
@@ -89,6 +93,16 @@ SigmaOf sigma_of(const Model& model, const Vector& o, std::size_t i) {
       return free(o[o.size() / 2 + i]);
   }
   return {};
+}
+
+// The rate of a count: exp(o), from o = 20 on a line of the same slope.
+struct RateOf {
+  double value, slope;
+};
+
+RateOf rate_of(double o) {
+  const double base = std::exp(std::min(o, 20.0));
+  return {base * (1 + std::max(o - 20, 0.0)), base};
 }
 
 // Eq. (2), (3), Gaussians and counts.
@@ -107,13 +121,14 @@ double log_prob(const Model& model, const Vector& o, const Vector& y) {
     case Output::gaussian_each:
     case Output::gaussian_predicted:
       for (std::size_t i = 0; i < D; ++i) {
-        const double sigma = sigma_of(model, o, i).value;
-        sum -= 0.5 * std::pow((y[i] - o[i]) / sigma, 2) + 0.5 * std::log(2 * M_PI * sigma * sigma);
+        const SigmaOf sigma = sigma_of(model, o, i);
+        sum -=
+            0.5 * std::pow((y[i] - o[i]) * sigma.inverse, 2) + 0.5 * std::log(2 * M_PI) + sigma.log;
       }
       break;
     case Output::poisson:
       for (std::size_t i = 0; i < D; ++i)
-        sum += y[i] * o[i] - std::exp(o[i]) - std::lgamma(y[i] + 1);
+        sum += y[i] * std::log(rate_of(o[i]).value) - rate_of(o[i]).value - std::lgamma(y[i] + 1);
       break;
   }
   return sum;
@@ -131,16 +146,16 @@ Scores scores(const Model& model, const Vector& o, const Vector& y) {
   Scores result{Vector(o.size()), Vector(o.size()), Vector(rhos), Vector(rhos)};
   for (std::size_t i = 0; i < D; ++i) {
     const double t = is_class(model.spec.output) ? double(std::size_t(y[0]) == i) : y[i];
-    const auto [sigma, by_rho] = sigma_of(model, o, i);
+    const SigmaOf sigma = sigma_of(model, o, i);
     const auto add = [&](double mean) {
-      result.o[i] = (t - mean) / (sigma * sigma);
-      result.o_size[i] = (std::abs(t) + std::abs(mean)) / (sigma * sigma);
+      result.o[i] = (t - mean) * sigma.inverse * sigma.inverse;
+      result.o_size[i] = (std::abs(t) + std::abs(mean)) * sigma.inverse * sigma.inverse;
     };
     // d/d rho of -z^2 / 2 - log sigma
-    const auto add_rho = [&, z = (t - o[i]) / sigma, s = sigma, slope = by_rho](double& score,
-                                                                                double& size) {
-      score += (z * z - 1) * slope / s;
-      size += (std::pow((std::abs(t) + std::abs(o[i])) / s, 2) + 1) * slope / s;
+    const auto add_rho = [&](double& score, double& size) {
+      const double z = (t - o[i]) * sigma.inverse;
+      score += (z * z - 1) * sigma.by_rho;
+      size += (std::pow((std::abs(t) + std::abs(o[i])) * sigma.inverse, 2) + 1) * sigma.by_rho;
     };
     switch (model.spec.output) {
       case Output::softmax:
@@ -149,9 +164,12 @@ Scores scores(const Model& model, const Vector& o, const Vector& y) {
       case Output::bernoulli:
         add(sigmoid(o[i]));
         break;
-      case Output::poisson:
-        add(std::exp(o[i]));
+      case Output::poisson: {
+        const auto [rate, slope] = rate_of(o[i]);
+        result.o[i] = (t / rate - 1) * slope;
+        result.o_size[i] = (t / rate + 1) * slope;
         break;
+      }
       case Output::gaussian:
         add(o[i]);
         break;
