@@ -67,7 +67,7 @@ void visit_record(Self& record, V&& v) {
 std::string to_text(const EpochRecord&);  // as in the file, without its newline
 std::string to_text(const SessionRecord&);
 
-// Like append_metrics and read_metrics. A record takes at most 96 times the memory of its line.
+// Like append_metrics and read_metrics. A record takes at most 192 times the memory of its line.
 void append_record(const std::filesystem::path&, const EpochRecord&);
 void append_record(const std::filesystem::path&, const SessionRecord&);
 std::vector<EpochRecord> parse_epochs(std::string_view text, std::string_view name_for_errors,

@@ -61,13 +61,13 @@ TEST_F(Completion, BashKnowsTheValuesOfAFlag) {
 TEST_F(Completion, BashKnowsTheConfigKeysAndTheirChoices) {
   const auto keys = bash("sfnn train --set ");
   for (const ConfigOption& key : config_options()) EXPECT_THAT(keys, Contains(key.key + "="));
-  EXPECT_THAT(bash("sfnn train --set data.ta"), ElementsAre("data.task="));
+  EXPECT_THAT(bash("sfnn train --set data.tas"), ElementsAre("data.task="));
   // After '=' readline replaces only what follows it.
   EXPECT_THAT(bash("sfnn train --set data.task=h"), ElementsAre("halves"));
-  EXPECT_THAT(bash("sfnn train --quiet --set train.estimator="),
+  EXPECT_THAT(bash("sfnn train --quiet --set train.estimator=G"),
               ElementsAre("G1", "G2", "G3", "G4", "G5"));
   EXPECT_THAT(bash("sfnn eval run --set eval.as_stochastic=t"), ElementsAre("true"));
-  EXPECT_THAT(bash("sfnn train --set=data.ta"), ElementsAre("data.task="));
+  EXPECT_THAT(bash("sfnn train --set=data.tas"), ElementsAre("data.task="));
   EXPECT_THAT(bash("sfnn train --set=data.task=h"), ElementsAre("halves"));
 }
 

@@ -206,7 +206,7 @@ TEST_P(OpChecks, Outputs) {
   expect_refusals<L>([&](const L& p) { backend_->output_log_prob(p); }, {output(), floats(kRows)},
                      {{"o.rows", [](L& p) { --p.of.o.rows; }},
                       {"y.rows", [](L& p) { --p.of.y.rows; }},
-                      {"y.cols", [](L& p) { --p.of.y.cols; }},
+                      {"o.cols", [](L& p) { --p.of.y.cols; }},
                       {"y.cols", [](L& p) { p.of.output = Output::softmax; }},
                       {"o.cols", [](L& p) { p.of.output = Output::gaussian_predicted; }},
                       {"rho is null", [](L& p) { p.of.output = Output::gaussian_learnt; }},

@@ -14,8 +14,8 @@ import tempfile
 
 SMALL = """data.limit=300 data.valid=100 data.test_limit=40 net.hidden=16s,8s train.particles=4
     train.epochs=3 eval.particles=10""".split()
-TITLES = ["Training criterion", "Validation", "C_hat against M", "Effective particles in training",
-          "Hidden layer 1", "Hidden layer 2"]
+TITLES = ["Training criterion", "Validation", "Gradient", "Learning rate", "C_hat against M",
+          "Effective particles in training", "Hidden layer 1", "Hidden layer 2"]
 HOSTILE = "g5 <b onclick='x'>&amp;"  # a directory may be called so
 
 

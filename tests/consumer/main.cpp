@@ -160,7 +160,7 @@ void search_study_and_report(const sfnn::Device& device) {
   const sfnn::Network network = sfnn::Network::load(device, "searched");
   expect(data.has_pictures() && sample_png(network, data).starts_with("\x89PNG"), "a picture");
   const sfnn::Study study = study_estimators(network, data, {.particles = 4, .draws = 10});
-  expect(study.estimators.size() == 5 && study.estimators[0].estimator == "G1", "a study");
+  expect(study.estimators.size() == 10 && study.estimators[0].estimator == "G1", "a study");
   const std::string page = report_html(device, {"searched", "run"});
   expect(page.find("searched") != std::string::npos && page.find("</html>") != std::string::npos,
          "a page");

@@ -338,9 +338,10 @@ TEST_P(OpGradients, UpdatesOfSeveralParts) {
 // Every optimiser in segments of their own rate and decay, with an average, clipped or not.
 TEST_P(OpGradients, EveryOptimizer) {
   const std::int64_t size = 3 * kSquareRun + 77, parts = 3;
-  const auto params = normals(size, 1), first = normals(size, 2),
-             gradient = normals(parts * size, 3);
-  std::vector<float> second = normals(size, 4), average = normals(size, 5);
+  const std::vector<float> params = normals(size, 1), first = normals(size, 2),
+                           gradient = normals(parts * size, 3);
+  const std::vector<float> average = normals(size, 5);
+  std::vector<float> second = normals(size, 4);
   for (float& value : second) value *= value;
   std::vector<UpdateSegment> segments{
       {16, 1, 0}, {kSquareRun + 48, 0.5f, 0.25f}, {size, 2, 0.125f}};
@@ -355,7 +356,9 @@ TEST_P(OpGradients, EveryOptimizer) {
             Buffer d_segments(backend, segments.size() * sizeof(UpdateSegment));
             backend.upload(std::as_bytes(std::span(segments)), d_segments.data());
             std::int64_t at = 0;
-            for (const auto* values : {&params, &first, &second, &average}) {
+            for (const std::vector<float>* values :
+                 std::initializer_list<const std::vector<float>*>{&params, &first, &second,
+                                                                  &average}) {
               backend.upload(std::as_bytes(std::span(*values)),
                              reinterpret_cast<std::byte*>(out + at));
               at += size;

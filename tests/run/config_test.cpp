@@ -294,7 +294,7 @@ TEST(Config, ValuesOutOfRangeAreRefused) {
   EXPECT_EQ(setting_error("data.task=poems"),
             "data.task = poems: must be one of auto | halves | classes | faces | denoise | generate");
   EXPECT_EQ(setting_error("data.output=any"),
-            "data.output = any: must be one of softmax | bernoulli | gaussian");
+            "data.output = any: must be one of softmax | bernoulli | gaussian | poisson");
   EXPECT_EQ(setting_error("data.binarize=twice"),
             "data.binarize = twice: must be one of once | epoch | none");
   for (const auto* setting :

@@ -1,4 +1,5 @@
 // Runs whose files cannot be written or read: full disks, closed directories.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -141,10 +142,12 @@ TEST_F(DiskErrors, ADirectoryThatCannotBeReadIsNamed) {
   fs::create_directories(directory_ / "closed");
   fs::permissions(directory_ / "closed", fs::perms(0));
   const std::string nobody = ::geteuid() == 0 ? "setpriv --reuid 65534 --clear-groups" : "";
-  for (const char* command : {"train --resume --out closed", "report closed"}) {
+  const std::pair<const char*, const char*> looked_for[] = {
+      {"train --resume --out closed", "config.toml"}, {"report closed", "sweep.json"}};
+  for (const auto& [command, file] : looked_for) {
     const Result result = run(command, nobody);
     EXPECT_EQ(result.code, 1);
-    EXPECT_EQ(result.out, "sfnn: closed/config.toml: Permission denied\n");
+    EXPECT_EQ(result.out, fmt::format("sfnn: closed/{}: Permission denied\n", file));
   }
   fs::permissions(directory_ / "closed", fs::perms(0755));
 }

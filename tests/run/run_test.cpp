@@ -83,8 +83,8 @@ TEST_F(RunTest, ReadsItsConfigOnce) {
   ASSERT_TRUE(run.config());
   write_file_atomically(path_ / "config.toml", "no config at all");
   EXPECT_EQ(run.config()->net.hidden, std::vector{parse_layer("2s")});
-  EXPECT_NO_THROW(run.require_same(*run.config()));
-  EXPECT_THROW(run.require_same(Config()), ConfigError);
+  EXPECT_NO_THROW(run.require_continues(*run.config()));
+  EXPECT_THROW(run.require_continues(Config()), ConfigError);
   EXPECT_FALSE(sfnn::Run(directory_.path()).config()) << "holds no run";
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <initializer_list>
 #include <string>
 #include <vector>
@@ -24,8 +25,11 @@ inline auto every_output() {
   for (const OutputRow& row : kOutputs) outputs.push_back(row.id);
   return testing::ValuesIn(outputs);
 }
+// GoogleTest takes letters, digits and underscores only.
 inline std::string output_name(const testing::TestParamInfo<Output>& info) {
-  return std::string(to_string(info.param));
+  std::string name(to_string(info.param));
+  std::ranges::replace(name, '-', '_');
+  return name;
 }
 
 }  // namespace sfnn
