@@ -1,7 +1,10 @@
 # shellcheck shell=bash disable=SC2154
 # ./run test and ./run check. Sourced by run, whose root, build, say and fail it uses.
 
-totals=(0 0 0) summary=() failed=()  # passed, failed, skipped; one line per suite; the suites with failures
+totals=(0 0 0)  # passed, failed, skipped
+summary=()      # one line per suite
+reports=()      # of each suite with failures: the failed tests and what they printed last
+failed=()       # the names of these suites
 
 # suite PRESET [CTEST ARG]...: builds all and runs what the test preset PRESET runs.
 suite() {
@@ -39,9 +42,9 @@ test_options() {
 # ---------------------------------------------------------------------------------- running
 
 # run_tests PRESET TEST_PRESET [CTEST ARG]...: prints one line per test, then why some skipped.
-# Adds to totals, summary and failed.
+# Adds to totals, summary, reports and failed.
 run_tests() {
-  local preset=$1 junit=$root/build/$1/tests.xml count=(0 0 0) fixed_addresses=() i
+  local preset=$1 junit=$root/build/$1/tests.xml count=(0 0 0) report='' fixed_addresses=() i
   shift
   printf '\n== %s\n' "$preset"
   rm -f "$junit"
@@ -50,13 +53,19 @@ run_tests() {
   "${fixed_addresses[@]}" ctest --preset "$1" --parallel "$(nproc)" --output-junit "$junit" "${@:2}" |
     sed -u '/^ *Start  *[0-9]*: /d' || failed+=("$preset")
   skip_reasons "build/$preset/Testing/Temporary/LastTest.log"
-  [[ -f $junit ]] && mapfile -t count < <(counts "$junit")
+  if [[ -f $junit ]]; then
+    mapfile -t count < <(counts "$junit")
+    report=$(failures "$preset" "$junit")
+  fi
+  [[ -z $report ]] || reports+=("$report")
   summary+=("$(printf '%s: %d passed, %d failed, %d skipped' "$preset" "${count[@]}")")
   for i in 0 1 2; do totals[i]=$((totals[i] + count[i])); done
 }
 
-# Prints the summary; exits with 1 if a test has failed or none has run.
+# Prints the failures of all suites, which may have scrolled away, and the summary; exits with 1 if a test has failed or none
+# has run.
 conclude() {
+  ((${#reports[@]} == 0)) || printf '\n%s\n' "${reports[@]}"
   printf '\n'
   printf '%s\n' "${summary[@]}"
   printf 'total: %d passed, %d failed, %d skipped\n' "${totals[@]}"
@@ -64,10 +73,40 @@ conclude() {
   ((${#failed[@]} == 0)) || fail "failed: ${failed[*]}"
 }
 
-# passed, failed, skipped: from the attributes that open CTest's JUnit file.
+# counts JUNIT: passed, failed, skipped.
 counts() {
-  awk -F '"' '/^\ttests=/ {tests = $2} /^\tfailures=/ {failed = $2} /^\tskipped=/ {skipped = $2}
-    END {printf "%d\n%d\n%d\n", tests - failed - skipped, failed, skipped}' "$1"
+  test_cases "$1" 0 | awk '/^passed / {++passed} /^failed / {++failed} /^skipped / {++skipped}
+    END {printf "%d\n%d\n%d\n", passed, failed, skipped}'
+}
+
+# failures PRESET JUNIT: the failed tests, each with the last lines that it printed.
+failures() {
+  test_cases "$2" 15 | awk -v preset="$1" '/^[a-z]/ {shown = sub(/^failed /, preset " failed: ")} shown'
+}
+
+# test_cases JUNIT LINES: "passed NAME", "failed NAME" or "skipped NAME", and below it, indented, the last LINES lines of its
+# output, but for the frame that GoogleTest puts around it. To CTest, what it could not start was skipped; only what skipped
+# itself is taken for that here.
+test_cases() {
+  awk -v keep="$2" '
+    function text(xml) {gsub(/&lt;/, "<", xml); gsub(/&gt;/, ">", xml); gsub(/&quot;/, "\"", xml); gsub(/&amp;/, "\\&", xml); return xml}
+    /^\t<testcase / {
+      result = / status="run"/ ? "passed" : "failed"
+      name = $0
+      sub(/.*<testcase name="/, "", name)
+      sub(/" classname=.*/, "", name)
+      lines = 0
+    }
+    /^\t\t<skipped message="(SKIP_|Disabled)/ {result = "skipped"}
+    /^\t\t<system-out>/ {inside = sub(/^\t\t<system-out>/, "")}
+    inside {
+      if (sub(/<\/system-out>$/, "")) inside = 0
+      if (!/^\[( RUN +| +OK |-+|=+|  PASSED  )\]|^$/) output[lines++] = $0
+    }
+    /^\t<\/testcase>/ {
+      print result, text(name)
+      for (i = lines > keep ? lines - keep : 0; i < lines; ++i) print "    " text(output[i])
+    }' "$1"
 }
 
 # GoogleTest gives the reason after the line "FILE:LINE: Skipped", scripts after "skipped: ".
