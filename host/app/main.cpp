@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -16,82 +15,13 @@
 
 #include "host/app/command_line.hpp"
 #include "host/app/commands.hpp"
+#include "host/app/refusals.hpp"
 #include "host/base/error.hpp"
-#include "host/base/nearest.hpp"
 #include "host/data/search_path.hpp"
-#include "host/run/nearest_key.hpp"
 #include "host/run/session.hpp"
 
 namespace sfnn {
 namespace {
-
-// The command that was called, or the program itself.
-const CLI::App& called(const CLI::App& app) {
-  const auto commands = app.get_subcommands();
-  return commands.empty() ? app : *commands.front();
-}
-
-std::string full_name(const CLI::App& app) {
-  return app.get_parent() == nullptr ? app.get_name()
-                                     : app.get_parent()->get_name() + " " + app.get_name();
-}
-
-std::string nearest_command(const CLI::App& app, const std::string& typed) {
-  for (const CLI::App* command : app.get_subcommands(/*filter=*/{})) {
-    const std::string& name = command->get_name();
-    if (is_near(typed, name) || (name.size() > 3 && typed.starts_with(name))) return name;
-  }
-  return "";
-}
-
-// "--epochs 3" is "--set train.epochs=3".
-std::string meant_by(const CLI::App& command, const std::string& option, const std::string& value) {
-  std::string word = option.substr(std::min(option.find_first_not_of('-'), option.size()));
-  const std::string flag = word;
-  std::ranges::replace(word, '-', '_');
-  std::string key = nearest_key(word);
-  if (command.get_option_no_throw("--set") == nullptr) key.clear();
-  const bool exact = key == word || key.ends_with("." + word);
-  for (const CLI::Option* known : command.get_options()) {
-    if (!exact && !known->get_lnames().empty() && is_near(flag, known->get_lnames()[0]))
-      return "--" + known->get_lnames()[0];
-  }
-  return key.empty() ? "" : fmt::format("--set {}={}", key, value.empty() ? "VALUE" : value);
-}
-
-// Arguments that no option has taken, in the order in which they were typed.
-[[noreturn]] void refuse_extras(const CLI::App& app, int argc, char** argv) {
-  const CLI::App& command = called(app);
-  const std::vector<std::string> extra = app.remaining(/*recurse=*/true);
-  const std::vector<std::string> typed(argv + 1, argv + argc);
-  const auto first = std::ranges::find_if(
-      typed, [&](const std::string& word) { return std::ranges::count(extra, word) > 0; });
-  const std::string word = first == typed.end() ? extra.at(0) : *first;
-  const auto guess = [](const std::string& meant, const std::string& otherwise) {
-    return meant.empty() ? otherwise : fmt::format("did you mean '{}'?", meant);
-  };
-  const std::string help = fmt::format("{} --help lists them", full_name(command));
-  if (&command == &app && !word.starts_with('-')) {
-    throw ConfigError(
-        fmt::format("unknown command '{}': {}", word, guess(nearest_command(app, word), help)));
-  }
-  if (!word.starts_with('-'))
-    throw ConfigError(fmt::format("{} does not take '{}'", full_name(command), word));
-  const std::size_t equals = word.find('=');
-  std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
-  const bool has_next = first != typed.end() && first + 1 != typed.end();
-  if (equals == std::string::npos && has_next && !(first + 1)->starts_with("--"))
-    value = *(first + 1);
-  throw ConfigError(fmt::format("unknown option '{}': {}", word.substr(0, equals),
-                                guess(meant_by(command, word.substr(0, equals), value), help)));
-}
-
-// In our form: one line, and where to read on.
-[[noreturn]] void refuse(const CLI::App& app, const CLI::ParseError& error) {
-  std::string message = error.what();
-  std::ranges::replace(message, '\n', ' ');
-  throw ConfigError(fmt::format("{} ({} --help says more)", message, full_name(called(app))));
-}
 
 int run_command_line(int argc, char** argv) {
   CLI::App app("sfnn trains feedforward networks whose hidden units are binary and random.",

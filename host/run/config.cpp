@@ -208,8 +208,9 @@ void apply_setting(Config& config, std::string_view setting) {
   if (equals == std::string_view::npos)
     throw ConfigError(fmt::format("'{}' is not a setting: write key=value", shortened(setting)));
   const std::string_view key = setting.substr(0, equals), text = setting.substr(equals + 1);
-  const bool found = with_option(config, key, [&](auto& value, const Allowed& allowed) {
-    assign("", key, text, allowed, value);
+  const bool found = with_option(config, key, [&]<class T>(T& value, const Allowed& allowed) {
+    constexpr bool is_text = std::is_same_v<T, std::string>;  // a name may have quotes of its own
+    assign("", key, is_text ? text : without_quotes(text), allowed, value);
   });
   if (!found) refuse_key("", key);
 }

@@ -11,10 +11,25 @@ namespace sfnn {
 namespace {
 
 // What people type who come from other programs.
-constexpr std::pair<std::string_view, std::string_view> kAliases[] = {{"lr", "train.learning_rate"},
-                                                                      {"bs", "train.batch"},
-                                                                      {"layers", "net.hidden"},
-                                                                      {"dataset", "data.set"}};
+constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
+    {"lr", "train.learning_rate"},
+    {"bs", "train.batch"},
+    {"layers", "net.hidden"},
+    {"dataset", "data.set"},
+    {"loss", "data.output"},
+    {"optim", "train.optimizer"},
+    {"wd", "train.weight_decay"},
+    {"l2", "train.weight_decay"},
+    {"clip", "train.clip_norm"},
+    {"grad_clip", "train.clip_norm"},
+    {"clip_grad_norm", "train.clip_norm"},
+    {"max_grad_norm", "train.clip_norm"},
+    {"scheduler", "train.schedule"},
+    {"lr_scheduler", "train.schedule"},
+    {"lr_schedule", "train.schedule"},
+    {"warmup", "train.warmup_epochs"},
+    {"early_stopping", "train.patience"},
+    {"eps", "train.epsilon"}};
 
 std::string_view name_of(std::string_view key) { return key.substr(key.find('.') + 1); }
 std::string_view section_of(std::string_view key) {

@@ -73,6 +73,30 @@ inline void append_item(std::string& list, std::string_view separator, std::stri
   list += item;
 }
 
+// G5 of "G5": --set takes text as TOML has it, too.
+inline std::string_view without_quotes(std::string_view text) {
+  const bool quoted = text.size() >= 2 && text.front() == text.back() &&
+                      (text.front() == '"' || text.front() == '\'');
+  return quoted ? text.substr(1, text.size() - 2) : text;
+}
+
+// The items of a,b or, as TOML has it, ["a", "b"]; a shell may have taken the quotes away.
+inline std::vector<std::string_view> list_items(std::string_view text) {
+  const bool bracketed = text.size() >= 2 && text.front() == '[' && text.back() == ']';
+  if (bracketed) text = text.substr(1, text.size() - 2);
+  std::vector<std::string_view> items;
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    std::string_view item = text.substr(0, comma);
+    while (bracketed && item.starts_with(' ')) item.remove_prefix(1);
+    while (bracketed && item.ends_with(' ')) item.remove_suffix(1);
+    items.push_back(without_quotes(item));
+    if (comma + 1 == text.size() && !bracketed) items.emplace_back();  // "a,": an item is missing
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return items;
+}
+
 template <class T>
 struct OptionType;
 
@@ -236,7 +260,7 @@ struct OptionType<Sigma> {
   }
 };
 
-// Layers: a list of strings in TOML, separated by commas on the command line.
+// Layers: a list of strings in TOML; on the command line, commas will do.
 template <>
 struct OptionType<std::vector<LayerSpec>> {
   using Value = std::vector<LayerSpec>;
@@ -245,21 +269,10 @@ struct OptionType<std::vector<LayerSpec>> {
     for (const LayerSpec& layer : value) append_item(result, ",", to_string(layer));
     return result;
   }
-  // 200s,200s or, as TOML has it, ["200s", "200s"].
-  static std::optional<Value> parse(std::string_view given, const Allowed&) {
+  static std::optional<Value> parse(std::string_view text, const Allowed&) {
     Value layers;
-    std::string text(given);
-    if (text.size() >= 2 && text.front() == '[' && text.back() == ']') {
-      text = text.substr(1, text.size() - 2);
-      std::erase_if(text, [](char letter) { return letter == '"' || letter == ' '; });
-    }
-    if (text.empty()) return layers;
-    for (std::size_t begin = 0; begin <= text.size();) {
-      const std::size_t end = std::min(text.find(',', begin), text.size());
-      layers.push_back(parse_layer(
-          std::string_view(text).substr(begin, end - begin)));  // its own error says more
-      begin = end + 1;
-    }
+    for (const std::string_view item : list_items(text))
+      layers.push_back(parse_layer(item));  // its own error says more
     return layers;
   }
   static std::string expected(const Allowed&) {
@@ -278,7 +291,7 @@ struct OptionType<std::vector<LayerSpec>> {
   }
 };
 
-// Numbers: a list in TOML, separated by commas on the command line.
+// Numbers: a list in TOML; on the command line, commas will do.
 template <>
 struct OptionType<std::vector<double>> {
   using Value = std::vector<double>;
@@ -289,13 +302,10 @@ struct OptionType<std::vector<double>> {
   }
   static std::optional<Value> parse(std::string_view text, const Allowed& allowed) {
     Value numbers;
-    if (text.empty()) return numbers;
-    for (std::size_t begin = 0; begin <= text.size();) {
-      const std::size_t end = std::min(text.find(',', begin), text.size());
-      const auto number = OptionType<double>::parse(text.substr(begin, end - begin), allowed);
+    for (const std::string_view item : list_items(text)) {
+      const auto number = OptionType<double>::parse(item, allowed);
       if (!number) return std::nullopt;
       numbers.push_back(*number);
-      begin = end + 1;
     }
     return numbers;
   }

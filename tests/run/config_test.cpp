@@ -108,13 +108,20 @@ const std::vector<std::pair<std::string, std::string>> kOtherValues = {
 };
 
 TEST(Config, ListsAreTakenAsTomlHasThem) {
-  Config plain, bracketed, loose;
-  apply_setting(plain, "net.hidden=200s,40s+160d");
-  apply_setting(bracketed, "net.hidden=[\"200s\", \"40s+160d\"]");
-  apply_setting(loose, "net.hidden=[200s,40s+160d]");
-  EXPECT_EQ(plain.net.hidden, bracketed.net.hidden);
-  EXPECT_EQ(plain.net.hidden, loose.net.hidden);
-  EXPECT_THROW(apply_setting(plain, "net.hidden=[200s"), ConfigError);
+  const auto layers = with({"net.hidden=200s,40s+160d"}).net.hidden;
+  for (const char* list : {"[\"200s\", \"40s+160d\"]", "['200s','40s+160d',]", "[200s, 40s+160d]"})
+    EXPECT_EQ(with({std::string("net.hidden=") + list}).net.hidden, layers) << list;
+  EXPECT_EQ(with({"net.hidden=\"200s\""}).net.hidden, with({"net.hidden=200s"}).net.hidden);
+  EXPECT_EQ(with({"train.step_epochs=[10, 15]"}).train.step_epochs, (std::vector<double>{10, 15}));
+  for (const char* bad : {"[200s", "200s]", "200s,", ",200s", "200s 200s", "[200s,,200s]", "\"200s"})
+    EXPECT_THROW(with({std::string("net.hidden=") + bad}), ConfigError) << bad;
+}
+
+TEST(Config, TextIsTakenAsTomlHasIt) {
+  EXPECT_EQ(with({"train.estimator=\"G5\""}).train.estimator, Estimator::G5);
+  EXPECT_EQ(with({"train.estimator='G5'"}).train.estimator, Estimator::G5);
+  EXPECT_THROW(with({"train.estimator=\"G5"}), ConfigError);
+  EXPECT_EQ(with({"data.set='odd'"}).data.set, "'odd'") << "a name may have quotes";
 }
 
 TEST(Config, DefaultsAreTheDocumentedOnes) {
@@ -247,6 +254,9 @@ TEST(Config, UnknownKeysNameTheNearest) {
   for (const auto& [typed, meant] : std::initializer_list<std::pair<const char*, const char*>>{
            {"train.lr", "train.learning_rate"},
            {"lr", "train.learning_rate"},
+           {"train.clip", "train.clip_norm"},
+           {"optim", "train.optimizer"},
+           {"train.wd", "train.weight_decay"},
            {"train.seed", "seed"},
            {"batch_size", "train.batch"},
            {"num_epochs", "train.epochs"},
@@ -255,7 +265,7 @@ TEST(Config, UnknownKeysNameTheNearest) {
     EXPECT_EQ(nearest_key(typed), meant) << typed;
   }
   // No guess is better than a wrong one.
-  for (const char* typed : {"train.clip", "x", "train.zz", "device", "verbose", ""})
+  for (const char* typed : {"train.dropout", "x", "train.zz", "device", "verbose", ""})
     EXPECT_EQ(nearest_key(typed), "") << typed;
   EXPECT_THAT(setting_error("data.root=x"), StartsWith("unknown key 'data.root'"));
   EXPECT_EQ(file_error("seed = 1\n[train]\nlearning_rat = 1"),
