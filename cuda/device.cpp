@@ -1,5 +1,6 @@
 #include "cuda/device.hpp"
 
+#include <cublas_v2.h>
 #include <fmt/format.h>
 
 #include "cuda/check.hpp"
@@ -35,6 +36,11 @@ std::string why_no_device_at_all() {
 
 std::string cuda_version_text(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+std::string cuda_toolkit() {
+  return fmt::format("CUDA {}, cuBLAS {}.{}.{}", cuda_version_text(CUDART_VERSION),
+                     CUBLAS_VER_MAJOR, CUBLAS_VER_MINOR, CUBLAS_VER_PATCH);
 }
 
 std::string why_no_cuda_device(const std::string& name) {

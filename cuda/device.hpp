@@ -17,5 +17,6 @@ std::vector<DeviceInfo> list_cuda_devices(std::string& why_none);
 int cuda_device_id(const std::string& name);  // "cuda" -> 0, "cuda:1" -> 1; throws ConfigError
 
 std::string cuda_version_text(int version);  // 13000 -> "13.0"
+std::string cuda_toolkit();                  // what it was built with: "CUDA 13.0, cuBLAS 13.0.2"
 
 }  // namespace sfnn

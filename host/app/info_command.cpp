@@ -8,6 +8,7 @@
 
 #include "host/app/command_line.hpp"
 #include "host/app/commands.hpp"
+#include "host/app/machine.hpp"
 #include "host/base/duration.hpp"
 #include "host/base/error.hpp"
 #include "host/run/json.hpp"
@@ -23,7 +24,7 @@ namespace fs = std::filesystem;
 
 struct InfoCommand {
   std::string run;
-  bool best = false, json = false;
+  bool best = false, json = false, machine = false;
 };
 
 void print_state(const Checkpoint& checkpoint) {
@@ -180,6 +181,11 @@ int show_search(const RunDirectory& run, bool json) {
 }
 
 int run_info(const InfoCommand& command) {
+  if (command.machine) {
+    fmt::print("{}", machine_text());
+    return kDone;
+  }
+  if (command.run.empty()) throw CLI::RequiredError("run");
   if (only_searches(command.run)) return show_search(RunDirectory(command.run), command.json);
   const Checkpoint checkpoint = open_checkpoint(command.run, command.best, warn);
   const auto run = run_of(command.run);
@@ -200,12 +206,20 @@ int run_info(const InfoCommand& command) {
 }  // namespace
 
 void add_info_command(CLI::App& app, int& code) {
-  CLI::App* sub = app.add_subcommand("info", "Show a run: network, state, history, config");
+  CLI::App* sub =
+      app.add_subcommand("info", "Show a run: network, state, history, config; or the machine");
   const auto command = std::make_shared<InfoCommand>();
   add_run(*sub, command->run, command->best);
   add_json(*sub, command->json);
-  sub->footer(examples(
-      "  sfnn info runs/first\n  sfnn info runs/first --json\n  sfnn info model.safetensors"));
+  CLI::Option* run = sub->get_option("run")->required(false);
+  sub->add_flag("--machine", command->machine,
+                "Show the program and the machine instead: a block to paste into a bug report")
+      ->excludes(run)
+      ->excludes("--best")
+      ->excludes("--json");
+  sub->footer(
+      examples("  sfnn info runs/first\n  sfnn info runs/first --json\n"
+               "  sfnn info model.safetensors\n  sfnn info --machine"));
   sub->callback([command, &code] { code = run_info(*command); });
 }
 

@@ -68,6 +68,14 @@ std::unique_ptr<Backend> make_backend(const BackendOptions& options, std::string
       fmt::format("--device {} is not available: {}; use --device cpu", options.device, why_not));
 }
 
+std::string cuda_build() {
+#ifdef SFNN_CUDA
+  return cuda_toolkit();
+#else
+  return "without CUDA";
+#endif
+}
+
 std::vector<DeviceInfo> list_devices(std::string* why_no_gpu) {
   std::string why_none;
   std::vector<DeviceInfo> devices = list_cuda_devices(why_none);

@@ -15,4 +15,6 @@ using BackendOptions = DeviceOptions;
 // line; empty if there was no choice.
 std::unique_ptr<Backend> make_backend(const BackendOptions&, std::string* note = nullptr);
 
+std::string cuda_build();  // "CUDA 13.0, cuBLAS 13.0.2" that it was built with, or "without CUDA"
+
 }  // namespace sfnn

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <sstream>
 
 #include "host/run/metrics.hpp"
 #include "tests/support/trained_program.hpp"
@@ -56,6 +57,28 @@ TEST_F(InfoCommand, SessionsTellWhenAndOnWhatARunWasTrained) {
   // Resuming a finished run does nothing, so it prints nothing.
   ASSERT_EQ(run("train " + small_ + "--set train.epochs=2 --out first --resume").code, 0);
   EXPECT_EQ(read_metrics(directory_ / "first/sessions.jsonl").size(), 1u);
+}
+
+// A block for a bug report: one line each, nothing of the user's.
+TEST_F(InfoCommand, MachineShowsProgramAndMachine) {
+  const Result machine = run("info --machine");
+  ASSERT_EQ(machine.code, 0) << machine.out;
+  std::istringstream lines(machine.out);
+  std::vector<std::string> names;
+  for (std::string line; std::getline(lines, line);) {
+    names.push_back(line.substr(0, line.find(' ')));
+    EXPECT_GT(line.size(), 11u) << line;
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"sfnn", "build", "system", "processor", "backend",
+                                             "products", "gpu", "driver"}));
+  EXPECT_THAT(machine.out, HasSubstr(run("--version").out.substr(5)));
+  const std::string devices = run("devices").out;
+  EXPECT_THAT(devices, HasSubstr(machine.out.substr(machine.out.find("cpu ("), 9)));
+  EXPECT_THAT(machine.out, HasSubstr("dense product ("));
+  EXPECT_EQ(run("info").code, 2);
+  EXPECT_THAT(run("info").out, HasSubstr("run is required"));
+  train("first", "");
+  EXPECT_EQ(run("info first --machine").code, 2) << "one or the other";
 }
 
 TEST_F(InfoCommand, DevicesListsTheCpu) {
