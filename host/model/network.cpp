@@ -145,6 +145,7 @@ ParamLayout::ParamLayout(const NetworkSpec& spec) {
   const std::int64_t top = spec.input_width(spec.depth());
   V = place("V", top, spec.logits(), top, ParamGroup::output);
   c = place("c", 1, spec.logits(), 0, ParamGroup::output_bias);
+  V.sigma_cols = c.sigma_cols = spec.logits() - spec.D_out;
   rho = place("rho", 1, scale_param_count(spec.output, spec.D_out), 0, ParamGroup::scale);
 }
 
@@ -175,9 +176,7 @@ std::vector<float> initial_params(const NetworkSpec& spec, std::uint64_t seed, d
   std::vector<float> params(layout.size);
   const auto rho = float(std::log((sigma - kSigmaFloor) / (1 - kSigmaFloor)));
   std::fill_n(params.begin() + layout.rho.offset, layout.rho.size(), rho);
-  // Biases of a second head, which is one of sigmas.
-  std::fill(params.begin() + layout.c.offset + spec.D_out,
-            params.begin() + layout.c.offset + layout.c.size(), rho);
+  std::fill_n(params.begin() + layout.c.offset + spec.D_out, layout.c.sigma_cols, rho);
   const DrawKey key{seed, /*step=*/0, kSiteInitWeights};
   std::uint32_t tensor = 0;
   for (const ParamSlot& slot : layout.slots()) {
@@ -186,7 +185,7 @@ std::vector<float> initial_params(const NetworkSpec& spec, std::uint64_t seed, d
     const double deviation = scale * slot.initial_gain / std::sqrt(double(slot.fan_in));
     // One normal per pair of words; the row takes the particle's place in the index.
     for (std::int64_t j = 0; j < slot.rows; ++j) {
-      for (std::int64_t i = 0; i < slot.cols; ++i) {
+      for (std::int64_t i = 0; i < slot.cols - slot.sigma_cols; ++i) {
         const double u = uniform(key, tensor, std::uint32_t(j), 2 * i);
         const double v = uniform(key, tensor, std::uint32_t(j), 2 * i + 1);
         params[slot.offset + j * slot.cols + i] = float(deviation * box_muller(u, v));

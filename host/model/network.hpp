@@ -84,7 +84,8 @@ struct ParamSlot {
   std::int64_t offset = 0, rows = 0, cols = 0;
   std::int64_t fan_in = 0;  // inputs per unit of a weight matrix; 0 for biases, c and rho
   ParamGroup group = ParamGroup::weight;
-  double initial_gain = 1;  // its first weights' standard deviation, times sqrt(fan_in)
+  double initial_gain = 1;      // its first weights' standard deviation, times sqrt(fan_in)
+  std::int64_t sigma_cols = 0;  // last columns of V and c: a head of sigmas, as many as outputs
 
   std::int64_t size() const { return rows * cols; }
   std::vector<std::int64_t> shape() const {  // in files: biases have one dimension
@@ -113,7 +114,8 @@ struct ParamLayout {
 };
 
 // W ~ N(0, (scale * gain)^2 / fan-in) with the gain of the unit (kActivations), 1 for stochastic
-// units and outputs; biases 0; rho such that a learnt or predicted sigma begins there.
+// units and outputs; biases 0; rho such that a learnt or predicted sigma begins there, the same
+// for every example: a head of sigmas has weights of 0.
 std::vector<float> initial_params(const NetworkSpec&, std::uint64_t seed, double scale = 1.0,
                                   double sigma = 1.0);
 

@@ -150,8 +150,9 @@ struct Config {
       "multiplier on the hidden layers' learning rate; 1/M with G1 averages over particles",
       not_negative);
     v("train.sigma_rate", self.train.sigma_rate,
-      "multiplier on the learning rate of learnt sigmas; auto: 0.1, for sgd and "
-      "nesterov divided by the number of outputs that share one",
+      "multiplier on the learning rate of learnt and predicted sigmas; auto: 0.1, for predicted "
+      "ones divided by the units that the head reads, with sgd and nesterov for learnt ones by the "
+      "outputs that share one",
       not_negative);
     v("train.optimizer", self.train.optimizer, "optimiser", any);
     v("train.momentum", self.train.momentum,

@@ -14,7 +14,7 @@ double rate_of(const ParamSlot& slot, const ParamLayout& layout, const TrainOpti
     case ParamGroup::output_bias:
       return 1;
     case ParamGroup::scale:
-      return options.sigma_rate_or_default(layout.c.cols / slot.cols);
+      return options.shared_sigma_rate(layout.c.cols / slot.cols);
   }
   return 1;
 }
@@ -33,18 +33,27 @@ double decay_of(ParamGroup group, const TrainOptions& options) {
   return 0;
 }
 
-// Slots that learn alike and follow each other are one segment, the gaps between them included.
+// Parameters that learn alike and follow each other are one segment, the gaps between them
+// included. Heads lie side by side in a row of V, so that one of sigmas makes segments of each.
 std::vector<UpdateSegment> segments_of(const ParamLayout& layout, const TrainOptions& options) {
   std::vector<UpdateSegment> segments;
-  for (const ParamSlot& slot : layout.slots()) {
-    const UpdateSegment segment{.end = layout.size,
-                                .rate = float(rate_of(slot, layout, options)),
-                                .decay = float(decay_of(slot.group, options))};
+  const auto begin = [&](std::int64_t offset, double rate, double decay) {
+    const UpdateSegment segment{.end = layout.size, .rate = float(rate), .decay = float(decay)};
     if (!segments.empty()) {
-      if (segments.back().rate == segment.rate && segments.back().decay == segment.decay) continue;
-      segments.back().end = slot.offset;
+      if (segments.back().rate == segment.rate && segments.back().decay == segment.decay) return;
+      segments.back().end = offset;
     }
     segments.push_back(segment);
+  };
+  for (const ParamSlot& slot : layout.slots()) {
+    const double rate = rate_of(slot, layout, options), decay = decay_of(slot.group, options);
+    begin(slot.offset, rate, decay);
+    if (slot.sigma_cols == 0) continue;
+    for (std::int64_t row = 0; row < slot.rows; ++row) {
+      const std::int64_t first = slot.offset + row * slot.cols;
+      begin(first, rate, decay);
+      begin(first + slot.cols - slot.sigma_cols, options.sigma_head_rate(layout.V.rows), decay);
+    }
   }
   return segments;
 }

@@ -29,7 +29,7 @@ struct TrainOptions {
   std::vector<double> step_epochs = {};  // ScheduleKind::steps: epochs after which the rate drops
   double step_factor = 0.1;              // and by how much
   double hidden_rate = 1;  // learning rate of the hidden layers, as a multiple of the output's
-  std::optional<double> sigma_rate = {};  // the same of learnt sigmas: 0.1 / outputs that share one
+  std::optional<double> sigma_rate = {};  // the same of sigmas, learnt or predicted; see below
   OptimizerKind optimizer = OptimizerKind::sgd;
   double momentum = 0.9;                              // sgd, nesterov
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;  // adam, adamw
@@ -55,8 +55,12 @@ struct TrainOptions {
     return schedule == ScheduleKind::paper ? std::min(5.0, double(of_epochs) / 5) : 0;
   }
   // Gradients of outputs that share a sigma add up; only Adam sees nothing of that.
-  double sigma_rate_or_default(std::int64_t outputs) const {
+  double shared_sigma_rate(std::int64_t outputs) const {
     return sigma_rate.value_or(row_of(optimizer).is_adam() ? 0.1 : 0.1 / double(outputs));
+  }
+  // A predicted sigma moves with the weights of all units that its head reads, whose steps add up.
+  double sigma_head_rate(std::int64_t units) const {
+    return sigma_rate.value_or(0.1 / double(std::max<std::int64_t>(units, 1)));
   }
   double c_or_default(std::int64_t M) const {
     const auto auto_c = row_of(estimator).auto_c;

@@ -190,6 +190,20 @@ TEST(InitialParams, AreNormalWithVarianceOneOverFanIn) {
   }
 }
 
+// So that every example begins with the same sigma, the one that is asked for.
+TEST(InitialParams, LetAPredictedSigmaBeginAtOneValue) {
+  const NetworkSpec spec = network(8, {"6s"}, 4, Output::gaussian_predicted);
+  const ParamLayout layout(spec);
+  const std::vector<float> params = initial_params(spec, 1, 1.0, /*sigma=*/0.2);
+  for (std::int64_t j = 0; j < layout.V.rows; ++j)
+    for (std::int64_t i = 0; i < 8; ++i)
+      EXPECT_EQ(params[layout.V.offset + 8 * j + i] == 0, i >= 4) << j << ' ' << i;
+  for (std::int64_t i = 0; i < 8; ++i) {
+    const float c = params[layout.c.offset + i];
+    EXPECT_NEAR(i < 4 ? c : std::exp(deviation_from(c).log_sigma), i < 4 ? 0 : 0.2, 1e-6) << i;
+  }
+}
+
 TEST(InitialParams, DependOnTheSeedAlone) {
   const NetworkSpec spec = network(8, {"6s"}, 4, Output::bernoulli);
   EXPECT_EQ(initial_params(spec, 1), initial_params(spec, 1));

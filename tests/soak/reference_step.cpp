@@ -92,10 +92,14 @@ StepCheck check_step(const Case& c, Trainer& trainer, const TrainState& before) 
   for (const ParamSlot& slot : ParamLayout(c.spec).slots()) {
     const double group_rate = slot.name.starts_with("layer") ? c.options.hidden_rate
                               : slot.name == "rho"
-                                  ? c.options.sigma_rate_or_default(c.spec.D_out / slot.cols)
+                                  ? c.options.shared_sigma_rate(c.spec.D_out / slot.cols)
                                   : 1;
-    const double scale = 1 / N, rate = trainer.learning_rate(before.step) * group_rate;
+    const double scale = 1 / N;
     for (std::int64_t e = slot.offset; e < slot.offset + slot.size(); ++e) {
+      const bool of_sigma = (e - slot.offset) % slot.cols >= slot.cols - slot.sigma_cols;
+      const double rate =
+          trainer.learning_rate(before.step) *
+          (of_sigma ? c.options.sigma_head_rate(c.spec.input_width(c.spec.depth())) : group_rate);
       const double v = c.options.momentum * velocity[e] + scale * result.gradient[e];
       const double p = params[e] + rate * v;
       const double v_tolerance =

@@ -43,12 +43,16 @@ class ReferenceOptimizer {
       const bool hidden = slot.name.starts_with("layer"), decays = slot.fan_in > 0;
       const bool sigma = slot.name == "rho";  // a tenth of the rate, for outputs that share it
       const double sigma_rate = 0.1 * double(slot.cols) / double(spec.D_out);
-      for (std::int64_t i = 0; i < slot.size(); ++i)
+      const double head_rate = 0.1 / double(spec.input_width(spec.depth()));
+      for (std::int64_t i = 0; i < slot.size(); ++i) {
+        const bool in_head = (slot.name == "V" || slot.name == "c") && i % slot.cols >= spec.D_out;
         places_.push_back({slot.offset + i,
-                           hidden  ? options.hidden_rate
-                           : sigma ? sigma_rate
-                                   : 1,
+                           hidden    ? options.hidden_rate
+                           : sigma   ? sigma_rate
+                           : in_head ? head_rate
+                                     : 1,
                            decays || (options.decay_biases && !sigma) ? options.weight_decay : 0});
+      }
     }
   }
 

@@ -1,5 +1,5 @@
-// y = (1 + x) or -(1 + x), with noise of 0.05: a network whose sigma is learnt draws samples in two
-// sharp bands; with the unit variance of the paper they are a cloud.
+// y = (1 + x) or -(1 + x), with noise of 0.05: a network whose sigma is learnt or predicted draws
+// samples in two sharp bands; with the unit variance of the paper they are a cloud.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -70,6 +70,16 @@ TEST(TwoValues, ALearntSigmaGivesTwoSharpBands) {
   EXPECT_LT(*bands.test.sigma, 2 * kNoise);
   // The best NLL is log 2 + log(0.05 sqrt(2 pi e)) = -0.88.
   EXPECT_LT(bands.test.nll, -0.7);
+}
+
+// Two heads share the hidden units: if sigma were as fast as the mean, it would cover both values
+// within a few steps, and no gradient would lead away from there.
+TEST(TwoValues, APredictedSigmaGivesTwoSharpBands) {
+  const Bands bands = train_and_sample(Output::gaussian_predicted);
+  EXPECT_GT(bands.upper + bands.lower, 0.95);
+  EXPECT_GT(bands.upper, 0.4);
+  EXPECT_GT(bands.lower, 0.4);
+  EXPECT_LT(bands.test.nll, -0.6);
 }
 
 TEST(TwoValues, AUnitSigmaGivesACloud) {
