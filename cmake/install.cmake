@@ -4,6 +4,12 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 install(TARGETS sfnn)
 
+# Manual pages, by the program itself.
+set(man_dir ${PROJECT_BINARY_DIR}/man)
+add_custom_command(OUTPUT ${man_dir}/sfnn.1 COMMAND sfnn man --out ${man_dir} DEPENDS sfnn VERBATIM)
+add_custom_target(man_pages ALL DEPENDS ${man_dir}/sfnn.1)
+install(DIRECTORY ${man_dir}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 OPTIONAL FILES_MATCHING PATTERN "*.1")
+
 # Everything of ours in one archive, so that whoever links it needs to know nothing of its parts.
 set(parts sfnn_backend sfnn_host)
 set(needs fmt::fmt hwy::hwy PNG::PNG Threads::Threads tomlplusplus::tomlplusplus ZLIB::ZLIB)

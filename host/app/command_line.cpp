@@ -4,7 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstdlib>
 #include <filesystem>
+#include <string_view>
 
 #include "host/backend/backend.hpp"
 #include "host/base/error.hpp"
@@ -108,12 +112,30 @@ void require_output(const std::string& option, const std::string& path,
 }
 
 std::string exit_codes() {
-  return "Exit codes: 0 done, 1 failed, 2 usage, config or a missing file, 3 stopped by a signal with "
+  return "Exit codes: 0 done, 1 failed, 2 usage, config or a missing file, 3 stopped by a signal "
+         "with "
          "the state saved.";
 }
 
 std::string examples(const std::string& lines) {
   return "Examples:\n" + lines + "\n\n" + exit_codes();
+}
+
+std::string called_as() {
+  const char* front_door = std::getenv("SFNN_CALLED_AS");  // set by ./run
+  return Error::without_controls(front_door ? front_door : shell_word(program_invocation_name));
+}
+
+std::string shell_word(const std::string& text) {
+  const auto is_plain = [](unsigned char letter) {
+    return std::isalnum(letter) ||
+           std::string_view("_-./:=+,@%").find(letter) != std::string_view::npos;
+  };
+  if (!text.empty() && std::ranges::all_of(text, is_plain)) return text;
+  std::string word = "'";
+  for (const char letter : text)
+    word += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return word + "'";
 }
 
 void print_network(const NetworkSpec& spec) {

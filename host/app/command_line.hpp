@@ -25,6 +25,10 @@ void require_output(const std::string& option, const std::string& path,
 std::string exit_codes();
 std::string examples(const std::string& lines);  // the end of a --help text, with the exit codes
 
+// How the program was called, for commands to copy: "sfnn", "build/cpu/sfnn", "./run sfnn".
+std::string called_as();
+std::string shell_word(const std::string& text);  // in quotes, if a shell would read it otherwise
+
 void print_network(const NetworkSpec&);  // with its tensors
 void warn(const std::string& line);      // on stderr; a failure to print is ignored
 

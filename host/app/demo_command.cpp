@@ -31,6 +31,19 @@ Config demo_config() {
   return config;
 }
 
+// Three commands to copy, each of which works as printed.
+void print_next_commands(const std::string& run) {
+  const std::string sfnn = called_as(), demo = shell_word(run), other = shell_word(run + "-g5");
+  fmt::print("\nTo try next:\n");
+  fmt::print("  one page with curves, hidden units and samples, {}/report.html\n", run);
+  fmt::print("    {} report {}\n", sfnn, demo);
+  fmt::print("  a tighter bound, by more particles\n");
+  fmt::print("    {} eval {} --set eval.particles=1000\n", sfnn, demo);
+  fmt::print("  the same task by another gradient estimator\n");
+  fmt::print("    {} train --config {}/config.toml --set train.estimator=G5 --out {}\n", sfnn, demo,
+             other);
+}
+
 int run_demo(const DemoCommand& command) {
   const Config config = demo_config();
   const auto backend = make_backend(command.machine.backend);
@@ -59,6 +72,7 @@ int run_demo(const DemoCommand& command) {
       "samples {}\n",
       run.test()->nll, bounds.optimum_nll, bounds.factorial_nll,
       run.directory().samples().string());
+  if (!command.quiet) print_next_commands(command.out);
   return kDone;
 }
 
@@ -72,7 +86,7 @@ void add_demo_command(CLI::App& app, int& code) {
   sub->add_option("--out", command->out, "Run directory; files of an earlier demo are replaced")
       ->check(not_empty())
       ->capture_default_str();
-  sub->add_flag("--quiet", command->quiet, "Print the last line only");
+  sub->add_flag("--quiet", command->quiet, "Print the result only");
   sub->footer(examples("  sfnn demo\n  sfnn demo --out /tmp/demo --device cpu"));
   sub->callback([command, &code] { code = run_demo(*command); });
 }

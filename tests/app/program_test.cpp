@@ -357,6 +357,14 @@ TEST_F(Program, ACheckpointKeepsItsLayers) {
   EXPECT_EQ(run("eval a --set 'net.hidden=[\"20s\", \"10s\"]'").code, 0) << "it is the same";
 }
 
+// Else `eval demo` would evaluate nothing and start the demo.
+TEST_F(Program, ARunMayHaveTheNameOfACommand) {
+  ASSERT_EQ(run("train " + small_ + "--set train.epochs=0 --out demo").code, 0);
+  const Result eval = run("eval demo");
+  EXPECT_EQ(eval.code, 0) << eval.out;
+  EXPECT_THAT(eval.out, HasSubstr("test NLL"));
+}
+
 TEST_F(Program, EveryHelpHasExamplesAndExitCodes) {
   const std::string all = run("--help").out;
   std::istringstream list(all.substr(all.find("Subcommands:\n") + 13));
