@@ -1,11 +1,13 @@
-"""Draws the pictures of docs/performance.md from what the benchmarks write.
+"""Draws the pictures of docs/performance.md and of README.md from what the benchmarks write.
 
 Usage: plots.py shares  SHARES.json [TABLE.json] OUT.svg     (time_shares --json, step_bench --json)
        plots.py scaling SCALING.json... OUT.svg              (scaling --json; series of several files)
+       plots.py peers   docs/performance.md OUT.svg          (its table of other frameworks, one thread)
 """
 
 import json
 import pathlib
+import re
 import sys
 
 import matplotlib
@@ -87,6 +89,34 @@ def draw_scaling(series, path):
     finish(figure, path)
 
 
+def peer_rows(page):
+    """Workload to the times of ours, PyTorch by autograd, PyTorch by hand and JAX; one thread, in units of F."""
+    rows = re.findall(r"^\| (w\d) \| 1 \| \*\*([\d.]+)\*\* \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", page, re.MULTILINE)
+    return {name: [float(time) for time in times] for name, *times in rows}
+
+
+def draw_peers(rows, path):
+    """Bars: a step's time in units of ours."""
+    names = {"w1": "halves of digits", "w2": "the same, G5", "w3": "classes of digits", "w4": "faces", "w5": "3 x 1024 units, M = 50"}
+    kinds = ["sfnn", "PyTorch, autograd", "PyTorch, gradients by hand, in place", "JAX, jit"]
+    figure, axes = plt.subplots(figsize=(8, 4))
+    height = 0.2
+    for k, (kind, colour) in enumerate(zip(kinds, [COLOURS[3], COLOURS[0], COLOURS[1], COLOURS[6]])):
+        places = [i + (k - 1.5) * height for i in range(len(names))]
+        widths = [rows[name][k] / rows[name][0] for name in names]
+        axes.barh(places, widths, height, color=colour, label=kind)
+        for place, width in zip(places, widths):
+            axes.text(width + 0.05, place, f"{width:.1f}", va="center", fontsize=7)
+    axes.set_yticks(range(len(names)), [f"{text} ({name})" for name, text in names.items()])
+    axes.invert_yaxis()
+    axes.set_xlabel("time of a training step, sfnn = 1 (one thread of a Zen 4)")
+    axes.legend(fontsize=8, loc="lower center", frameon=False, bbox_to_anchor=(0.4, 1), ncols=4)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    axes.set_xlim(0, 8)
+    finish(figure, path)
+
+
 def main():
     kind, *files, out = sys.argv[1:]
     if kind == "shares":
@@ -95,6 +125,8 @@ def main():
         draw_shares(read(files[0]), floors, out)
     elif kind == "scaling":
         draw_scaling({what: points for file in files for what, points in read(file).items()}, out)
+    elif kind == "peers":
+        draw_peers(peer_rows(pathlib.Path(files[0]).read_text()), out)
     else:
         sys.exit(__doc__)
 

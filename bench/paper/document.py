@@ -1,5 +1,5 @@
-"""docs/reproduction.md from the results: reproduction.md.in with a table in place of each line {{name}}. The README's
-summary of it, too."""
+"""docs/reproduction.md from the results: reproduction.md.in with a table in place of each line {{name}}. The summary in
+docs/networks.md, too."""
 
 import math
 import re
@@ -8,8 +8,8 @@ import statistics
 import figures
 from experiments import HERE, ROOT, Job
 
-DOCUMENT, README = ROOT / "docs" / "reproduction.md", ROOT / "README.md"
-SUMMARY = re.compile(r"(?<=<!-- by ./run paper -->\n\n).*?(?=\n\n<!-- to here -->)", re.DOTALL)  # its place in the README
+DOCUMENT, OVERVIEW = ROOT / "docs" / "reproduction.md", ROOT / "docs" / "networks.md"
+SUMMARY = re.compile(r"(?<=<!-- by ./run paper -->\n\n).*?(?=\n\n<!-- to here -->)", re.DOTALL)  # its place in OVERVIEW
 NOT_YET = "not run yet"
 
 
@@ -239,7 +239,7 @@ def summary(experiments, results):
 
 def write(experiments, results):
     replace(DOCUMENT, text(experiments, results))
-    replace(README, SUMMARY.sub(lambda _: summary(experiments, results), README.read_text()))
+    replace(OVERVIEW, SUMMARY.sub(lambda _: summary(experiments, results), OVERVIEW.read_text()))
 
 
 def replace(path, content):

@@ -30,7 +30,7 @@ First the learning rates, by runs with validation examples, then a run of each r
 
 Data sets are looked for as sfnn train does: `./run sfnn train --help`. Results are JSON lines, below
 bench/paper/results those of runs and below bench/paper/search those of searches; of --quick below build/paper/quick.
-The document and the README's table are written from those of bench/paper alone.
+The document and the table of docs/networks.md are written from those of bench/paper alone.
 
 Exit codes: 0 done; 1 a run or a figure failed, or no rate trains; 2 usage, or a data set that is not there; 129, 130 or
 143 stopped by a signal, the runs saved."""
@@ -330,7 +330,7 @@ def main(arguments):
         except ModuleNotFoundError as error:
             harness.not_made.append(f"figures are left as they are: {error}")
         publish()
-        say(f"wrote {document.DOCUMENT} and the table of {document.README}")
+        say(f"wrote {document.DOCUMENT} and the table of {document.OVERVIEW}")
     else:
         print_tables(experiments, picked, results)
     sys.exit(harness.exit_code())

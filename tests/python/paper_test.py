@@ -221,8 +221,8 @@ class TheDocument(unittest.TestCase):
     def test_says_what_the_results_say(self):
         self.assertEqual(document.DOCUMENT.read_text(), document.text(EXPERIMENTS, COMMITTED),
                          "docs/reproduction.md is not that of the results: ./run paper --document writes it")
-        self.assertEqual(document.SUMMARY.findall(document.README.read_text()), [document.summary(EXPERIMENTS, COMMITTED)],
-                         "nor is the README's summary")
+        self.assertEqual(document.SUMMARY.findall(document.OVERVIEW.read_text()), [document.summary(EXPERIMENTS, COMMITTED)],
+                         "nor is the summary of docs/networks.md")
 
     def test_shows_mean_and_two_standard_deviations(self):
         self.assertEqual(document.with_margin("test_nll", [53.0, 54.0, 56.5]), "54.50 ± 3.61")
@@ -248,14 +248,14 @@ class TheDocument(unittest.TestCase):
         values["d-m1"] = []
         self.assertIn("| not run yet |", document.claims_table("table1", EXPERIMENTS, made_up).splitlines()[-1])
 
-    def test_replaces_the_readmes_table_and_nothing_else(self):
+    def test_replaces_the_summary_and_nothing_else(self):
         with tempfile.TemporaryDirectory() as folder:
-            page, readme = pathlib.Path(folder) / "page.md", pathlib.Path(folder) / "README.md"
-            readme.write_text("before\n<!-- by ./run paper -->\n\nold\n\n<!-- to here -->\nafter\n")
-            with unittest.mock.patch.multiple(document, DOCUMENT=page, README=readme):
+            page, overview = pathlib.Path(folder) / "page.md", pathlib.Path(folder) / "networks.md"
+            overview.write_text("before\n<!-- by ./run paper -->\n\nold\n\n<!-- to here -->\nafter\n")
+            with unittest.mock.patch.multiple(document, DOCUMENT=page, OVERVIEW=overview):
                 document.write(EXPERIMENTS, COMMITTED)
             table = document.summary(EXPERIMENTS, COMMITTED)
-            self.assertEqual(readme.read_text(),
+            self.assertEqual(overview.read_text(),
                              f"before\n<!-- by ./run paper -->\n\n{table}\n\n<!-- to here -->\nafter\n")
             self.assertIn("# The paper, reproduced", page.read_text())
             self.assertEqual(len(list(page.parent.iterdir())), 2)
