@@ -56,16 +56,28 @@ std::vector<float> gather_arrays(const Units& units) {
 
 }  // namespace
 
-Model::Model(Backend& backend, const NetworkSpec& spec, std::span<const float> params,
-             const Units& units, std::uint32_t first_site)
+Model::Model(Backend& backend, const NetworkSpec& spec, const Units& units,
+             std::uint32_t first_site)
     : backend_(&backend),
       spec_(spec),
       layout_(spec),
       units_(units_for(spec, units)),
       first_site_(first_site) {
+  gathers_ = uploaded(backend, gather_arrays(units_));
+}
+
+Model::Model(Backend& backend, const NetworkSpec& spec, std::span<const float> params,
+             const Units& units, std::uint32_t first_site)
+    : Model(backend, spec, units, first_site) {
   require_params(layout_, params);
   params_ = uploaded(backend, params);
-  gathers_ = uploaded(backend, gather_arrays(units_));
+}
+
+Model::Model(Backend& backend, const NetworkSpec& spec, const InitialWeights& weights,
+             const Units& units, std::uint32_t first_site)
+    : Model(backend, spec, units, first_site) {
+  params_ = std::make_shared<Buffer>(backend, sizeof(float) * std::size_t(layout_.size));
+  draw_initial_params(backend, spec, weights, params_->floats());
 }
 
 // In the order of gather_arrays.

@@ -9,6 +9,7 @@
 
 #include "host/backend/backend.hpp"
 #include "host/data/units.hpp"
+#include "host/model/initial_params.hpp"
 #include "host/model/network.hpp"
 
 namespace sfnn {
@@ -26,6 +27,10 @@ class Model {
   // network.
   // Hidden layer l draws its units at site first_site + l: see Site in kernels/philox.hpp.
   Model(Backend&, const NetworkSpec&, std::span<const float> params, const Units& units = {},
+        std::uint32_t first_site = 0);
+
+  // Fresh weights, drawn where they stay: the host holds no second copy.
+  Model(Backend&, const NetworkSpec&, const InitialWeights&, const Units& units = {},
         std::uint32_t first_site = 0);
 
   Backend& backend() const { return *backend_; }
@@ -60,6 +65,9 @@ class Model {
   Model for_gathered_examples() const;
 
  private:
+  // Without weights as yet.
+  Model(Backend&, const NetworkSpec&, const Units&, std::uint32_t first_site);
+
   Backend* backend_;
   NetworkSpec spec_;
   ParamLayout layout_;

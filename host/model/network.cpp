@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 
 #include "host/base/error.hpp"
-#include "kernels/box_muller.hpp"
 #include "kernels/philox.hpp"
 
 namespace sfnn {
@@ -168,31 +166,6 @@ std::int64_t ParamLayout::parameter_count() const {
   std::int64_t count = 0;
   for (const ParamSlot& slot : slots()) count += slot.size();
   return count;
-}
-
-std::vector<float> initial_params(const NetworkSpec& spec, std::uint64_t seed, double scale,
-                                  double sigma) {
-  const ParamLayout layout(spec);
-  std::vector<float> params(layout.size);
-  const auto rho = float(std::log((sigma - kSigmaFloor) / (1 - kSigmaFloor)));
-  std::fill_n(params.begin() + layout.rho.offset, layout.rho.size(), rho);
-  std::fill_n(params.begin() + layout.c.offset + spec.D_out, layout.c.sigma_cols, rho);
-  const DrawKey key{seed, /*step=*/0, kSiteInitWeights};
-  std::uint32_t tensor = 0;
-  for (const ParamSlot& slot : layout.slots()) {
-    ++tensor;
-    if (slot.fan_in == 0) continue;
-    const double deviation = scale * slot.initial_gain / std::sqrt(double(slot.fan_in));
-    // One normal per pair of words; the row takes the particle's place in the index.
-    for (std::int64_t j = 0; j < slot.rows; ++j) {
-      for (std::int64_t i = 0; i < slot.cols - slot.sigma_cols; ++i) {
-        const double u = uniform(key, tensor, std::uint32_t(j), 2 * i);
-        const double v = uniform(key, tensor, std::uint32_t(j), 2 * i + 1);
-        params[slot.offset + j * slot.cols + i] = float(deviation * box_muller(u, v));
-      }
-    }
-  }
-  return params;
 }
 
 }  // namespace sfnn

@@ -113,10 +113,4 @@ struct ParamLayout {
   std::int64_t parameter_count() const;  // without gaps
 };
 
-// W ~ N(0, (scale * gain)^2 / fan-in) with the gain of the unit (kActivations), 1 for stochastic
-// units and outputs; biases 0; rho such that a learnt or predicted sigma begins there, the same
-// for every example: a head of sigmas has weights of 0.
-std::vector<float> initial_params(const NetworkSpec&, std::uint64_t seed, double scale = 1.0,
-                                  double sigma = 1.0);
-
 }  // namespace sfnn

@@ -8,6 +8,7 @@
 #include "host/base/error.hpp"
 #include "host/data/search_path.hpp"
 #include "host/data/target_warnings.hpp"
+#include "host/model/initial_params.hpp"
 #include "host/run/run_directory.hpp"
 
 namespace sfnn {

@@ -48,10 +48,10 @@ Trainer TrainingRun::make_trainer(const TrainOptions& options) {
       options_.plan ? *options_.plan : plan_training(backend_, spec_, options, data_);
   const auto& saved = run_.newest();
   const bool fits = saved && saved->network() == spec_;  // if not, resuming refuses it
-  Model model(backend_, spec_,
-              fits ? saved->params()
-                   : starting_weights(config_, spec_,
-                                      [&](const std::string& line) { progress_.warn(line); }),
+  const auto warn = [&](const std::string& line) { progress_.warn(line); };
+  if (!fits && config_.net.init_from.empty())
+    return {plan, fresh_model(backend_, spec_, options, data_), options, data_};
+  Model model(backend_, spec_, fits ? saved->params() : starting_weights(config_, spec_, warn),
               data_.units);
   return {plan, std::move(model), options, data_};
 }

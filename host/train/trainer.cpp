@@ -4,8 +4,8 @@ namespace sfnn {
 
 Model fresh_model(Backend& backend, const NetworkSpec& spec, const TrainOptions& options,
                   const DataSet& data) {
-  return {backend, spec,
-          initial_params(spec, options.seed, options.init_scale, options.sigma_start), data.units};
+  const InitialWeights weights{options.seed, options.init_scale, options.sigma_start};
+  return {backend, spec, weights, data.units};
 }
 
 Trainer::Trainer(const TrainPlan& plan, Model model, const TrainOptions& options,

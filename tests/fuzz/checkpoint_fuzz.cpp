@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "host/run/checkpoint.hpp"
+#include "host/model/initial_params.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace sfnn;

@@ -7,7 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "host/backend/cpu/cpu_backend.hpp"
 #include "host/base/error.hpp"
+#include "host/model/initial_params.hpp"
+#include "host/model/model.hpp"
+#include "kernels/box_muller.hpp"
+#include "kernels/philox.hpp"
 #include "tests/support/networks.hpp"
 
 namespace sfnn {
@@ -201,6 +206,37 @@ TEST(InitialParams, LetAPredictedSigmaBeginAtOneValue) {
   for (std::int64_t i = 0; i < 8; ++i) {
     const float c = params[layout.c.offset + i];
     EXPECT_NEAR(i < 4 ? c : std::exp(deviation_from(c).log_sigma), i < 4 ? 0 : 0.2, 1e-6) << i;
+  }
+}
+
+// Of some two million draws, rounded to float; what vectors compute must not show.
+TEST(InitialParams, AreTheBitsOfTheScalarFormula) {
+  constexpr double kScale = 1.5;
+  const NetworkSpec spec = network(1500, {"1031s", "333s"}, 1, Output::bernoulli);
+  const std::vector<float> params = initial_params(spec, /*seed=*/3, kScale);
+  const DrawKey key{/*seed=*/3, /*step=*/0, kSiteInitWeights};
+  std::uint32_t tensor = 0;
+  for (const ParamSlot& slot : ParamLayout(spec).slots()) {
+    ++tensor;
+    if (slot.fan_in == 0) continue;
+    const double sigma = kScale / std::sqrt(double(slot.fan_in));
+    for (std::int64_t e = 0; e < slot.size(); ++e) {
+      const auto j = std::uint32_t(e / slot.cols);
+      const double u = uniform(key, tensor, j, 2 * (e % slot.cols));
+      const double v = uniform(key, tensor, j, 2 * (e % slot.cols) + 1);
+      ASSERT_EQ(params[slot.offset + e], float(sigma * box_muller(u, v))) << slot.name << " " << e;
+    }
+  }
+}
+
+TEST(InitialParams, AreDrawnInPlaceByAnyNumberOfThreads) {
+  for (Output output : {Output::bernoulli, Output::gaussian_each, Output::gaussian_predicted}) {
+    const NetworkSpec spec = network(3000, {"701s"}, 4, output);
+    for (int threads : {1, 3}) {
+      CpuBackend backend(threads);
+      EXPECT_EQ(Model(backend, spec, InitialWeights{1, 2.0, 0.5}).download_params(),
+                initial_params(spec, 1, 2.0, 0.5));
+    }
   }
 }
 

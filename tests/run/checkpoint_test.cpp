@@ -11,6 +11,7 @@
 
 #include "host/base/error.hpp"
 #include "host/formats/atomic_file.hpp"
+#include "host/model/initial_params.hpp"
 #include "host/train/pass.hpp"
 #include "tests/support/temporary_directory.hpp"
 
