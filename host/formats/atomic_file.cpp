@@ -80,6 +80,10 @@ void make_directories(const fs::path& path) {
 }
 
 void write_file_atomically(const fs::path& path, std::string_view bytes) {
+  write_file_atomically(path, std::span(&bytes, 1));
+}
+
+void write_file_atomically(const fs::path& path, std::span<const std::string_view> pieces) {
   const auto fail = [&](const char* what) {
     throw SaveError(fmt::format("{}: cannot {}: {}", path.string(), what, reason(errno)));
   };
@@ -87,7 +91,8 @@ void write_file_atomically(const fs::path& path, std::string_view bytes) {
   FileDescriptor file = open_temporary(path, temporary_path);
   if (!file.is_open()) fail("be written");
   Temporary temporary(temporary_path);
-  if (!write_all(file.get(), bytes)) fail("be written");
+  for (const std::string_view piece : pieces)
+    if (!write_all(file.get(), piece)) fail("be written");
   if (::fsync(file.get()) != 0) fail("be synced to disk");
   if (file.close() != 0) fail("be written");
   if (::rename(temporary_path.c_str(), path.c_str()) != 0) fail("be put in place");
@@ -156,15 +161,18 @@ std::string InputFile::read(std::size_t count) {
   } catch (const std::exception&) {  // no memory, or more than any string has
     fail(fmt::format("there is no memory for its {} bytes", count));
   }
-  std::size_t have = 0;
-  while (have < count) {
-    const ssize_t got = ::read(file_.get(), bytes.data() + have, count - have);
+  read_into(std::as_writable_bytes(std::span(bytes)));
+  return bytes;
+}
+
+void InputFile::read_into(std::span<std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t got = ::read(file_.get(), bytes.data(), bytes.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail(reason(errno));
     if (got == 0) fail("it became shorter while it was read");
-    have += std::size_t(got);
+    bytes = bytes.subspan(std::size_t(got));
   }
-  return bytes;
 }
 
 std::string read_file(const fs::path& path, std::size_t max_bytes) {

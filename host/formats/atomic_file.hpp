@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,9 @@ namespace sfnn {
 // is then as it was (or new, if only the directory could not be synced) and the temporary is gone.
 // If several write to one path, the last one's bytes stay.
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
+// The same for bytes that lie in several places, in this order.
+void write_file_atomically(const std::filesystem::path& path,
+                           std::span<const std::string_view> pieces);
 
 // The same for a path that the user named, which need not be a regular file: a pipe or a character
 // device, also at the end of a link (/dev/stdout), has the bytes written into it. Anything else
@@ -48,6 +52,7 @@ class InputFile {
 
   std::size_t size() const { return size_; }  // when it was opened
   std::string read(std::size_t count);        // the next `count` bytes, which must exist
+  void read_into(std::span<std::byte> bytes);
   [[noreturn]] void fail(const std::string& why) const;
 
  private:

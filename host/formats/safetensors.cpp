@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "host/base/error.hpp"
+#include "host/base/function_ref.hpp"
 #include "host/formats/atomic_file.hpp"
 
 namespace sfnn {
@@ -114,15 +115,16 @@ class Reader {
     entries_ = read_entries(json);
   }
 
-  TensorFile read(std::span<const std::byte> data) const {
+  // read_next(bytes) fills them with the data that follow what it gave before.
+  TensorFile read(FunctionRef<void(std::span<std::byte>)> read_next) const {
     TensorFile file;
     file.metadata = metadata_;
     for (const Entry& entry : entries_) {
       NamedTensor tensor{entry.name, entry.shape, {}};
-      const auto bytes = data.subspan(entry.begin, entry.end - entry.begin);
+      tensor.values.resize((entry.end - entry.begin) / sizeof(float));
+      const auto bytes = std::as_writable_bytes(std::span(tensor.values));
+      read_next(bytes);
       check_tensor_crc(entry.name, bytes);
-      tensor.values.resize(bytes.size() / sizeof(float));
-      if (!bytes.empty()) std::memcpy(tensor.values.data(), bytes.data(), bytes.size());
       file.tensors.push_back(std::move(tensor));
     }
     std::erase_if(file.metadata,
@@ -258,7 +260,7 @@ class Reader {
   std::vector<Entry> entries_;  // by the position of their data
 };
 
-void check_tensor(const NamedTensor& tensor) {
+void check_tensor(const TensorView& tensor) {
   std::int64_t size = 1;
   for (const std::int64_t extent : tensor.shape) size *= extent;
   if (tensor.name == kMetadata || size != std::int64_t(tensor.values.size())) {
@@ -267,30 +269,23 @@ void check_tensor(const NamedTensor& tensor) {
   }
 }
 
-}  // namespace
-
-const NamedTensor* TensorFile::find(std::string_view name) const {
-  const auto found = std::find_if(tensors.begin(), tensors.end(),
-                                  [&](const NamedTensor& t) { return t.name == name; });
-  return found == tensors.end() ? nullptr : &*found;
-}
-
-std::string serialize(const TensorFile& file) {
+// What comes before the data: the header's length and the header.
+std::string beginning_of(const TensorFileView& file) {
   nlohmann::ordered_json header;
   auto& metadata = header[std::string(kMetadata)] = nlohmann::ordered_json::object();
   for (const auto& [key, value] : file.metadata) metadata[key] = value;
   metadata[std::string(kHeaderCrc)] = kZeroCrc;
-  std::string data;
-  for (const NamedTensor& tensor : file.tensors) {
+  std::size_t begin = 0;
+  for (const TensorView& tensor : file.tensors) {
     check_tensor(tensor);
     if (header.contains(tensor.name))
       throw Error(fmt::format("tensor '{}' occurs twice", tensor.name));
-    const auto bytes = std::as_bytes(std::span(tensor.values));
-    header[tensor.name] = {{"dtype", "F32"},
-                           {"shape", tensor.shape},
-                           {"data_offsets", {data.size(), data.size() + bytes.size()}}};
-    header[std::string(kMetadata)][std::string(kTensorCrc) + tensor.name] = crc_text(bytes);
-    data.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const std::size_t end = begin + tensor.values.size_bytes();
+    header[tensor.name] = {
+        {"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {begin, end}}};
+    header[std::string(kMetadata)][std::string(kTensorCrc) + tensor.name] =
+        crc_text(std::as_bytes(tensor.values));
+    begin = end;
   }
 
   std::string text = header.dump();
@@ -303,15 +298,42 @@ std::string serialize(const TensorFile& file) {
   std::string bytes(kLengthBytes, '\0');
   const std::uint64_t length = text.size();
   std::memcpy(bytes.data(), &length, kLengthBytes);
-  return bytes.append(text).append(data);
+  return bytes.append(text);
+}
+
+std::string_view text_of(std::span<const float> values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
+}
+
+}  // namespace
+
+const NamedTensor* TensorFile::find(std::string_view name) const {
+  const auto found = std::find_if(tensors.begin(), tensors.end(),
+                                  [&](const NamedTensor& t) { return t.name == name; });
+  return found == tensors.end() ? nullptr : &*found;
+}
+
+TensorFileView::TensorFileView(const TensorFile& file) : metadata(file.metadata) {
+  for (const NamedTensor& tensor : file.tensors)
+    tensors.push_back({tensor.name, tensor.shape, tensor.values});
+}
+
+std::string serialize(const TensorFileView& file) {
+  std::string bytes = beginning_of(file);
+  for (const TensorView& tensor : file.tensors) bytes += text_of(tensor.values);
+  return bytes;
 }
 
 TensorFile parse_safetensors(std::span<const std::byte> bytes, std::string_view name,
                              Checksums checksums) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const std::size_t length = header_length(text.substr(0, kLengthBytes), bytes.size(), name);
-  const auto data = bytes.subspan(kLengthBytes + length);
-  return Reader(text.substr(kLengthBytes, length), data.size(), name, checksums).read(data);
+  auto rest = bytes.subspan(kLengthBytes + length);
+  const Reader reader(text.substr(kLengthBytes, length), rest.size(), name, checksums);
+  return reader.read([&](std::span<std::byte> next) {
+    std::ranges::copy(rest.first(next.size()), next.begin());
+    rest = rest.subspan(next.size());
+  });
 }
 
 TensorFile read_safetensors(const std::filesystem::path& path, Checksums checksums) {
@@ -320,12 +342,14 @@ TensorFile read_safetensors(const std::filesystem::path& path, Checksums checksu
   const std::string first = file.read(std::min(file.size(), kLengthBytes));
   const std::string header = file.read(header_length(first, file.size(), name));
   const Reader reader(header, file.size() - kLengthBytes - header.size(), name, checksums);
-  const std::string data = file.read(file.size() - kLengthBytes - header.size());
-  return reader.read(as_byte_span(data));
+  return reader.read([&](std::span<std::byte> next) { file.read_into(next); });
 }
 
-void write_safetensors(const std::filesystem::path& path, const TensorFile& file) {
-  write_file_atomically(path, serialize(file));
+void write_safetensors(const std::filesystem::path& path, const TensorFileView& file) {
+  const std::string beginning = beginning_of(file);
+  std::vector<std::string_view> pieces{beginning};
+  for (const TensorView& tensor : file.tensors) pieces.push_back(text_of(tensor.values));
+  write_file_atomically(path, pieces);
 }
 
 }  // namespace sfnn

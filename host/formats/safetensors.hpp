@@ -33,11 +33,26 @@ struct TensorFile {
   friend bool operator==(const TensorFile&, const TensorFile&) = default;
 };
 
+// What is to be written: values that lie elsewhere and must outlive it.
+struct TensorView {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  std::span<const float> values;
+};
+
+struct TensorFileView {
+  TensorFileView() = default;
+  TensorFileView(const TensorFile&);  // NOLINT(google-explicit-constructor): a file is its view
+
+  std::vector<TensorView> tensors;
+  std::map<std::string, std::string> metadata;
+};
+
 // How to treat a file without our checksums: as another program's, or as a damaged one of ours.
 enum class Checksums { where_present, required };
 
 // Throws Error if names repeat or a shape does not fit its values.
-std::string serialize(const TensorFile&);
+std::string serialize(const TensorFileView&);
 
 // Trusts nothing: throws DataError, with `name` in it, for anything but a well-formed file whose
 // tensors are all F32 and whose checksums hold. Takes no more memory than the file's size and 64
@@ -45,9 +60,11 @@ std::string serialize(const TensorFile&);
 TensorFile parse_safetensors(std::span<const std::byte> bytes, std::string_view name,
                              Checksums checksums = Checksums::where_present);
 
-// The same for a file. Its size is compared with its header before anything else is read.
+// The same for a file. Its size is compared with its header before anything else is read, and what
+// is read is not held twice.
 TensorFile read_safetensors(const std::filesystem::path&,
                             Checksums checksums = Checksums::where_present);
-void write_safetensors(const std::filesystem::path&, const TensorFile&);  // atomically
+// Atomically, and from where the values lie.
+void write_safetensors(const std::filesystem::path&, const TensorFileView&);
 
 }  // namespace sfnn

@@ -59,14 +59,14 @@ std::string array_prefix(const std::string& network_prefix, const ArraySpec& arr
 
 // --- saving ------------------------------------------------------------------------------------
 
-void add_tensor(TensorFile& file, std::string name, std::vector<std::int64_t> shape,
+void add_tensor(TensorFileView& file, std::string name, std::vector<std::int64_t> shape,
                 std::span<const float> values) {
   if (!all_finite(values))
     throw Error(fmt::format("checkpoint not saved: {} holds a number that is not finite", name));
-  file.tensors.push_back({std::move(name), std::move(shape), {values.begin(), values.end()}});
+  file.tensors.push_back({std::move(name), std::move(shape), values});
 }
 
-void add_params(TensorFile& file, const std::string& prefix, const ParamLayout& layout,
+void add_params(TensorFileView& file, const std::string& prefix, const ParamLayout& layout,
                 const std::vector<float>& flat) {
   for (const ParamSlot& slot : layout.slots())
     add_tensor(file, prefix + slot.name, slot.shape(),
@@ -78,7 +78,7 @@ void require_size(const std::vector<float>& values, std::int64_t size) {
     throw ShapeError("a checkpoint's arrays do not fit its network");
 }
 
-void add_network(TensorFile& file, const std::string& prefix, const NetworkState& network,
+void add_network(TensorFileView& file, const std::string& prefix, const NetworkState& network,
                  const Config& config) {
   const ParamLayout layout(network.spec);
   for (const ArraySpec& array : arrays_of(network.spec, config)) {
@@ -302,8 +302,8 @@ const std::vector<float>& Checkpoint::weights(EvalWeights wanted) const {
   return state.P().array(kAverage);
 }
 
-TensorFile to_tensor_file(const Checkpoint& checkpoint) {
-  TensorFile file;
+TensorFileView view_of(const Checkpoint& checkpoint) {
+  TensorFileView file;
   for (const auto& [name, network] : checkpoint.state.networks)
     add_network(file, prefix_of(name), network, checkpoint.config);
   const NetworkSpec& network = checkpoint.network();
@@ -337,7 +337,7 @@ Checkpoint from_tensor_file(const TensorFile& file, std::string_view name) {
 }
 
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint) {
-  write_safetensors(path, to_tensor_file(checkpoint));
+  write_safetensors(path, view_of(checkpoint));
 }
 
 Checkpoint load_checkpoint(const std::filesystem::path& path) {

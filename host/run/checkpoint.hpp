@@ -42,10 +42,10 @@ struct Checkpoint {
   const std::vector<float>& weights(EvalWeights) const;
 };
 
-// Throws Error for a broken state: a size that does not fit the network, a number that is not
-// finite.
-TensorFile to_tensor_file(const Checkpoint&);
-// Throws DataError, with `name` in it, for anything that to_tensor_file would not have made. Takes
+// The file of a checkpoint, whose arrays it does not copy. Throws Error for a broken state: a size
+// that does not fit the network, a number that is not finite.
+TensorFileView view_of(const Checkpoint&);
+// Throws DataError, with `name` in it, for anything that view_of would not have made. Takes
 // no more memory than the tensors and 32 MiB. Tensor names are compared with those of the network
 // and used for nothing else: none becomes a path.
 Checkpoint from_tensor_file(const TensorFile&, std::string_view name);

@@ -210,11 +210,22 @@ TEST(LoaderMemory, SafetensorsTakeSixtyFourTimesTheirHeader) {
 TEST(LoaderMemory, ASafetensorsFileLongerThanItSaysIsNotRead) {
   const TemporaryDirectory directory;
   const auto path = directory.path() / "some.safetensors";
-  for (const std::string& start : {std::string(), serialize({{{"a", {2}, {1, 2}}}, {}})}) {
+  for (const std::string& start :
+       {std::string(), serialize(TensorFile{{{"a", {2}, {1, 2}}}, {}})}) {
     write_file_atomically(path, start);
     std::filesystem::resize_file(path, std::uintmax_t(8) << 30);
     expect_within(kMiB, End::refused, [&] { read_safetensors(path); });
   }
+}
+
+TEST(LoaderMemory, TensorsAreWrittenFromWhereTheyLieAndReadToWhereTheyStay) {
+  const TemporaryDirectory directory;
+  const auto path = directory.path() / "some.safetensors";
+  const TensorFile file{{{"a", {kMiB}, std::vector<float>(kMiB, 1)},
+                         {"b", {kMiB}, std::vector<float>(kMiB, 2)}},
+                        {}};
+  expect_within(kMiB, End::loaded, [&] { write_safetensors(path, file); });
+  expect_within(9 * kMiB, End::loaded, [&] { read_safetensors(path); });
 }
 
 // --- TOML, checkpoints, metrics

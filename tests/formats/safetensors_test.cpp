@@ -60,7 +60,7 @@ TEST(Safetensors, RoundTripKeepsEveryBit) {
   const TensorFile back = parse(serialize(file), Checksums::required);
   EXPECT_EQ(back, file);
   EXPECT_TRUE(std::signbit(back.tensors[0].values[3]));
-  EXPECT_EQ(parse(serialize({}), Checksums::required), TensorFile{});
+  EXPECT_EQ(parse(serialize(TensorFile{}), Checksums::required), TensorFile{});
 }
 
 TEST(Safetensors, FileRoundTrip) {
@@ -82,7 +82,7 @@ TEST(Safetensors, DataStartsOnABorderOfEightBytes) {
 
 // The documented recipe, as a reader in another language would follow it.
 TEST(Safetensors, ChecksumsAreCrc32) {
-  const std::string bytes = serialize({{{"x", {2}, {1, 2}}}, {}});
+  const std::string bytes = serialize(TensorFile{{{"x", {2}, {1, 2}}}, {}});
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), 8);
   std::string header = bytes.substr(8, length);
@@ -228,9 +228,9 @@ TEST(Safetensors, NamesInMessagesAreShortAndHarmless) {
 }
 
 TEST(Safetensors, WriterRefusesWhatCannotBeRead) {
-  EXPECT_THROW(serialize({{{"a", {2}, {1}}}, {}}), Error);
-  EXPECT_THROW(serialize({{{"a", {1}, {1}}, {"a", {1}, {1}}}, {}}), Error);
-  EXPECT_THROW(serialize({{{"__metadata__", {1}, {1}}}, {}}), Error);
+  EXPECT_THROW(serialize(TensorFile{{{"a", {2}, {1}}}, {}}), Error);
+  EXPECT_THROW(serialize(TensorFile{{{"a", {1}, {1}}, {"a", {1}, {1}}}, {}}), Error);
+  EXPECT_THROW(serialize(TensorFile{{{"__metadata__", {1}, {1}}}, {}}), Error);
 }
 
 }  // namespace

@@ -2,9 +2,10 @@
 #include <string>
 #include <string_view>
 
-#include "host/run/checkpoint.hpp"
 #include "host/model/initial_params.hpp"
+#include "host/run/checkpoint.hpp"
 #include "tests/fuzz/fuzz.hpp"
+#include "tests/support/tensor_files.hpp"
 
 using namespace sfnn;
 

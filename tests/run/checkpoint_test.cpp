@@ -14,6 +14,7 @@
 #include "host/model/initial_params.hpp"
 #include "host/train/pass.hpp"
 #include "tests/support/temporary_directory.hpp"
+#include "tests/support/tensor_files.hpp"
 
 namespace sfnn {
 namespace {

@@ -189,7 +189,7 @@ void compare_with_twin(Random& random, Tally& tally) {
     if (step > 0) piece.restore(state);
     step = random.integer(step + 1, whole.total_steps());
     train(piece, step);
-    const std::string bytes = serialize(to_tensor_file(checkpoint_of(piece, c)));
+    const std::string bytes = serialize(view_of(checkpoint_of(piece, c)));
     const Checkpoint saved = from_tensor_file(
         parse_safetensors(std::as_bytes(std::span(bytes)), "piece", Checksums::required), "piece");
     state = saved.state;
