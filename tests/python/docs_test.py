@@ -31,16 +31,6 @@ exec '{program}' "$@" "${{more[@]}}"
 """
 
 
-def own_data(folder):
-    """The files that a page takes for yours."""
-    import numpy as np
-
-    random = np.random.default_rng(1)
-    for x, y, count in (("x", "y", 400), ("tx", "ty", 60)):
-        np.save(folder / f"{x}.npy", random.uniform(0, 2, (count, 3)).astype("f4"))
-        np.save(folder / f"{y}.npy", random.normal(size=(count, 2)).astype("f4"))
-
-
 def blocks(document):
     """Language and text of each fenced block."""
     return re.findall(r"^```(\w*)\n(.*?)^```$", document, re.MULTILINE | re.DOTALL)
@@ -109,7 +99,9 @@ def main():
         if page.name == "walkthrough.md":  # brings its data, and less of it
             (bin_folder / "sfnn").symlink_to(program)
         else:
-            own_data(folder)
+            import own_data  # needs NumPy
+
+            own_data.make(folder, 400)
             (bin_folder / "sfnn").write_text(WRAPPER.format(program=program))
             (bin_folder / "sfnn").chmod(0o755)
         environment = {**os.environ, "PATH": f"{bin_folder}:{python}:{os.environ['PATH']}"}
