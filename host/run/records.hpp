@@ -47,6 +47,11 @@ void visit_record(Self& record, V&& v) {
   v("average_test_error", record.average_test_error, IfEmpty::left_out);
   v("average_test_criterion_sse", record.average_test_criterion_sse, IfEmpty::left_out);
   v("average_test_mean_sse", record.average_test_mean_sse, IfEmpty::left_out);
+  v("average_test_sigma", record.average_test_sigma, IfEmpty::left_out);
+  v("average_test_nll_se", record.average_test_nll_se, IfEmpty::left_out);
+  v("average_test_error_se", record.average_test_error_se, IfEmpty::left_out);
+  v("average_test_criterion_sse_se", record.average_test_criterion_sse_se, IfEmpty::left_out);
+  v("average_test_mean_sse_se", record.average_test_mean_sse_se, IfEmpty::left_out);
   v("best_test_nll", record.best_test_nll, IfEmpty::left_out);
   v("best_test_error", record.best_test_error, IfEmpty::left_out);
   v("warnings", record.warnings, IfEmpty::left_out);
@@ -67,7 +72,7 @@ void visit_record(Self& record, V&& v) {
 std::string to_text(const EpochRecord&);  // as in the file, without its newline
 std::string to_text(const SessionRecord&);
 
-// Like append_metrics and read_metrics. A record takes at most 192 times the memory of its line.
+// Like append_metrics and read_metrics. A record takes at most 224 times the memory of its line.
 void append_record(const std::filesystem::path&, const EpochRecord&);
 void append_record(const std::filesystem::path&, const SessionRecord&);
 std::vector<EpochRecord> parse_epochs(std::string_view text, std::string_view name_for_errors,

@@ -137,8 +137,9 @@ SweepOutcome finished_outcome(const RunDirectory& directory, const Config& confi
   SweepOutcome outcome{.end = End::finished};
   const auto epochs = read_epochs(directory.metrics(), [](const std::string&) {});
   for (const EpochRecord& epoch : epochs) {
-    if (epoch.valid_nll && (!outcome.valid_nll || *epoch.valid_nll < *outcome.valid_nll))
-      outcome.valid_nll = epoch.valid_nll;
+    const auto& nll =
+        config.eval.weights == EvalWeights::average ? epoch.average_valid_nll : epoch.valid_nll;
+    if (nll && (!outcome.valid_nll || *nll < *outcome.valid_nll)) outcome.valid_nll = nll;
   }
   if (!epochs.empty()) outcome.test = test_in(epochs.back(), config.eval.weights);
   return outcome;

@@ -36,17 +36,24 @@ namespace {
 using Figure = std::optional<double> EpochRecord::*;
 
 struct TestKeys {
-  Figure nll, error, criterion_sse, mean_sse;
+  Figure nll, error, criterion_sse, mean_sse, sigma;
+  Figure nll_se, error_se, criterion_sse_se, mean_sse_se;
 };
 
 constexpr TestKeys keys_of(EvalWeights weights) {
+  using R = EpochRecord;
   switch (weights) {
     case EvalWeights::trained:
-      return {&EpochRecord::test_nll, &EpochRecord::test_error, &EpochRecord::test_criterion_sse,
-              &EpochRecord::test_mean_sse};
+      return {
+          &R::test_nll,        &R::test_error,  &R::test_criterion_sse, &R::test_mean_sse,
+          &R::test_sigma,      &R::test_nll_se, &R::test_error_se,      &R::test_criterion_sse_se,
+          &R::test_mean_sse_se};
     case EvalWeights::average:
-      return {&EpochRecord::average_test_nll, &EpochRecord::average_test_error,
-              &EpochRecord::average_test_criterion_sse, &EpochRecord::average_test_mean_sse};
+      return {&R::average_test_nll,           &R::average_test_error,
+              &R::average_test_criterion_sse, &R::average_test_mean_sse,
+              &R::average_test_sigma,         &R::average_test_nll_se,
+              &R::average_test_error_se,      &R::average_test_criterion_sse_se,
+              &R::average_test_mean_sse_se};
   }
   return {};
 }
@@ -55,18 +62,17 @@ constexpr TestKeys keys_of(EvalWeights weights) {
 
 void add_test(EpochRecord& record, const Evaluation& test, EvalWeights of) {
   const TestKeys keys = keys_of(of);
+  record.test_particles = test.particles;
+  record.test_examples = test.examples;
   record.*keys.nll = test.nll;
   record.*keys.error = test.error;
   record.*keys.criterion_sse = test.criterion_sse;
   record.*keys.mean_sse = test.mean_sse;
-  record.test_particles = test.particles;
-  record.test_examples = test.examples;
-  if (of != EvalWeights::trained) return;
-  record.test_sigma = test.sigma;
-  record.test_nll_se = test.standard_error.nll;
-  record.test_error_se = test.standard_error.error;
-  record.test_criterion_sse_se = test.standard_error.criterion_sse;
-  record.test_mean_sse_se = test.standard_error.mean_sse;
+  record.*keys.sigma = test.sigma;
+  record.*keys.nll_se = test.standard_error.nll;
+  record.*keys.error_se = test.standard_error.error;
+  record.*keys.criterion_sse_se = test.standard_error.criterion_sse;
+  record.*keys.mean_sse_se = test.standard_error.mean_sse;
 }
 
 std::optional<Evaluation> test_in(const EpochRecord& record, EvalWeights of) {
@@ -77,14 +83,12 @@ std::optional<Evaluation> test_in(const EpochRecord& record, EvalWeights of) {
                   .nll = *(record.*keys.nll),
                   .error = record.*keys.error,
                   .criterion_sse = record.*keys.criterion_sse,
-                  .mean_sse = record.*keys.mean_sse};
-  if (of == EvalWeights::trained) {
-    test.sigma = record.test_sigma;
-    test.standard_error = {.nll = record.test_nll_se,
-                           .error = record.test_error_se,
-                           .criterion_sse = record.test_criterion_sse_se,
-                           .mean_sse = record.test_mean_sse_se};
-  }
+                  .mean_sse = record.*keys.mean_sse,
+                  .sigma = record.*keys.sigma};
+  test.standard_error = {.nll = record.*keys.nll_se,
+                         .error = record.*keys.error_se,
+                         .criterion_sse = record.*keys.criterion_sse_se,
+                         .mean_sse = record.*keys.mean_sse_se};
   return test;
 }
 

@@ -38,6 +38,11 @@ EpochRecord full() {
           .average_test_error = 0.1,
           .average_test_criterion_sse = 3.25,
           .average_test_mean_sse = 2.25,
+          .average_test_sigma = 0.25,
+          .average_test_nll_se = 0.125,
+          .average_test_error_se = 0.375,
+          .average_test_criterion_sse_se = 0.625,
+          .average_test_mean_sse_se = 0.875,
           .best_test_nll = 57.0,
           .best_test_error = 0.05,
           .warnings = {"units are stuck"},
@@ -47,18 +52,21 @@ EpochRecord full() {
 
 // Scripts read the file by these names, and people in this order.
 TEST(EpochRecord, KeysStayWhatTheyAre) {
-  EXPECT_EQ(to_text(full()),
-            R"({"epoch":3,"step":600,"train_c_hat":-60.25,"valid_nll":58.5,"learning_rate":0.1,)"
-            R"("effective_particles":4.5,"valid_error":0.25,"gradient_norm":2.5,"clipped":0.5,)"
-            R"("average_valid_nll":58.25,"average_valid_error":0.2,)"
-            R"("test_nll":57.5,"test_error":0.125,)"
-            R"("test_criterion_sse":3.5,"test_mean_sse":2.5,"test_particles":100,)"
-            R"("test_examples":10000,"test_nll_se":0.25,"test_error_se":0.5,)"
-            R"("test_criterion_sse_se":0.75,"test_mean_sse_se":1.5,)"
-            R"("average_test_nll":57.25,"average_test_error":0.1,)"
-            R"("average_test_criterion_sse":3.25,"average_test_mean_sse":2.25,)"
-            R"("best_test_nll":57.0,"best_test_error":0.05,)"
-            R"("warnings":["units are stuck"],"seconds":12.5,"never_saved":true})");
+  EXPECT_EQ(
+      to_text(full()),
+      R"({"epoch":3,"step":600,"train_c_hat":-60.25,"valid_nll":58.5,"learning_rate":0.1,)"
+      R"("effective_particles":4.5,"valid_error":0.25,"gradient_norm":2.5,"clipped":0.5,)"
+      R"("average_valid_nll":58.25,"average_valid_error":0.2,)"
+      R"("test_nll":57.5,"test_error":0.125,)"
+      R"("test_criterion_sse":3.5,"test_mean_sse":2.5,"test_particles":100,)"
+      R"("test_examples":10000,"test_nll_se":0.25,"test_error_se":0.5,)"
+      R"("test_criterion_sse_se":0.75,"test_mean_sse_se":1.5,)"
+      R"("average_test_nll":57.25,"average_test_error":0.1,)"
+      R"("average_test_criterion_sse":3.25,"average_test_mean_sse":2.25,)"
+      R"("average_test_sigma":0.25,"average_test_nll_se":0.125,"average_test_error_se":0.375,)"
+      R"("average_test_criterion_sse_se":0.625,"average_test_mean_sse_se":0.875,)"
+      R"("best_test_nll":57.0,"best_test_error":0.05,)"
+      R"("warnings":["units are stuck"],"seconds":12.5,"never_saved":true})");
   EXPECT_EQ(to_text(EpochRecord{.epoch = 1}), R"({"epoch":1,"valid_nll":null})");
 }
 

@@ -7,6 +7,7 @@
 
 #include "host/base/error.hpp"
 #include "host/run/metrics.hpp"
+#include "host/run/records.hpp"
 #include "tests/support/trained_program.hpp"
 
 namespace sfnn {
@@ -126,6 +127,20 @@ TEST_F(SweepCommand, StoppedOrKilledItGoesOnToTheSameBits) {
     const std::string name = fmt::format("/seed={}", seed);
     EXPECT_EQ(weights("s" + name), weights("whole" + name)) << seed;
   }
+}
+
+TEST_F(SweepCommand, JudgesTheWeightsThatTheConfigNames) {
+  const Result sweep = run("sweep " + short_ +
+                           "--set data.valid=20 --set train.ema=0.9 --set eval.weights=average "
+                           "--seeds 1 --out s");
+  ASSERT_EQ(sweep.code, 0) << sweep.out;
+  double average = 1e300, trained = 1e300;
+  for (const EpochRecord& epoch : read_epochs(directory_ / "s/seed=1/metrics.jsonl")) {
+    average = std::min(average, *epoch.average_valid_nll);
+    trained = std::min(trained, *epoch.valid_nll);
+  }
+  EXPECT_NE(average, trained);
+  EXPECT_THAT(file("s/summary.csv"), HasSubstr(fmt::format(",{},", average)));
 }
 
 TEST_F(SweepCommand, EachRunMaySearchItsRate) {

@@ -7,6 +7,7 @@
 #include "host/base/error.hpp"
 #include "host/devices/registry.hpp"
 #include "host/run/records.hpp"
+#include "host/run/test_figures.hpp"
 #include "tests/support/small_data.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -219,6 +220,11 @@ TEST_F(TrainingLonger, AveragedWeightsHaveTheirOwnFigures) {
   EXPECT_EQ(trained.test_nll, average.test_nll);
   EXPECT_NE(trained.test_nll, trained.average_test_nll);
   EXPECT_EQ(averaged.test()->nll, average.average_test_nll);
+  ASSERT_TRUE(average.average_test_nll_se && trained.test_nll_se);
+  EXPECT_EQ(averaged.test()->standard_error.nll, average.average_test_nll_se);
+  EXPECT_EQ(test_in(average, EvalWeights::average)->standard_error.nll,
+            average.average_test_nll_se);
+  EXPECT_NE(trained.test_nll_se, trained.average_test_nll_se);
   // Which epoch is the best is up to the weights that are judged.
   double best = 1e300;
   for (const EpochRecord& epoch : read_epochs(averaged.directory().metrics()))

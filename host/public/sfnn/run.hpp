@@ -70,7 +70,9 @@ struct EpochRecord {
   std::optional<std::int64_t> test_particles, test_examples;
   std::optional<double> test_nll_se, test_error_se, test_criterion_sse_se, test_mean_sse_se;
   std::optional<double> average_test_nll, average_test_error, average_test_criterion_sse,
-      average_test_mean_sse;
+      average_test_mean_sse, average_test_sigma;
+  std::optional<double> average_test_nll_se, average_test_error_se, average_test_criterion_sse_se,
+      average_test_mean_sse_se;
   // Of the best checkpoint, with train.patience, by the weights that eval.weights chooses.
   std::optional<double> best_test_nll, best_test_error;
   std::vector<std::string> warnings;
