@@ -14,14 +14,14 @@
 namespace sfnn {
 namespace {
 
+// They lie where the caller has them.
 Examples examples_of(const NetworkSpec& spec, const Inputs& inputs) {
   const auto size = std::int64_t(inputs.x.size());
   if (spec.D_in > 0 ? size % spec.D_in != 0 : size > 0) {
     throw ShapeError(fmt::format("{} input numbers are not whole rows of {}", size, spec.D_in));
   }
   const std::int64_t count = spec.D_in > 0 ? size / spec.D_in : inputs.rows;
-  return inputs_only(spec, {std::vector<float>(inputs.x.begin(), inputs.x.end()), spec.D_in, 1},
-                     count);
+  return inputs_only(spec, {Borrowed<float>{inputs.x, nullptr}, spec.D_in, 1}, count);
 }
 
 StudyOptions study_options(const Network& network, const Data& data,

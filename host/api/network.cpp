@@ -54,6 +54,13 @@ Network Network::load(const Device& device, const std::filesystem::path& path, b
 
 void Network::save(const std::filesystem::path& path) const { save_checkpoint(path, impl_->saved); }
 
+std::string Network::to_bytes() const { return serialize(to_tensor_file(impl_->saved)); }
+Network Network::from_bytes(const Device& device, std::span<const std::byte> bytes) {
+  constexpr std::string_view name = "the saved network";
+  return Network(std::make_unique<Impl>(
+      device, from_tensor_file(parse_safetensors(bytes, name, Checksums::required), name)));
+}
+
 std::string Network::description() const { return to_string(impl_->model.spec()); }
 std::string Network::output() const { return std::string(to_string(impl_->model.spec().output)); }
 std::int64_t Network::inputs() const { return impl_->model.spec().D_in; }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
 #include <sfnn/run.hpp>
 
 #include "host/api/impl.hpp"
@@ -136,6 +138,18 @@ RunResult resume_run(const Device& device, const std::filesystem::path& director
 
 // --- reading -----------------------------------------------------------------------------------
 
+namespace {
+
+std::vector<double>& values_of(std::string_view key, std::size_t epochs,
+                               std::vector<MetricColumn>& columns) {
+  const auto found = std::ranges::find(columns, key, &MetricColumn::key);
+  if (found != columns.end()) return found->values;
+  const std::vector<double> unknown(epochs, std::numeric_limits<double>::quiet_NaN());
+  return columns.emplace_back(MetricColumn{std::string(key), unknown}).values;
+}
+
+}  // namespace
+
 SavedRun::SavedRun(std::filesystem::path directory) : directory_(std::move(directory)) {
   require(RunDirectory(directory_).holds_run(),
           fmt::format("{} is not a run directory: it has no config.toml", directory_.string()));
@@ -149,6 +163,17 @@ Data SavedRun::data(const std::filesystem::path& root) const {
 }
 std::vector<EpochRecord> SavedRun::epochs() const {
   return read_epochs(RunDirectory(directory_).metrics(), [](const std::string&) {});
+}
+std::vector<MetricColumn> SavedRun::metrics() const {
+  std::vector<MetricColumn> columns;
+  const std::vector<EpochRecord> records = epochs();
+  for (std::size_t line = 0; line < records.size(); ++line)
+    visit_record(records[line], [&](std::string_view key, const auto& value, IfEmpty) {
+      if constexpr (requires { double(*value); }) {
+        if (value) values_of(key, records.size(), columns)[line] = double(*value);
+      }
+    });
+  return columns;
 }
 std::vector<SessionRecord> SavedRun::sessions() const {
   return read_sessions(RunDirectory(directory_).sessions(), [](const std::string&) {});

@@ -17,42 +17,57 @@ constexpr std::int64_t kLookEvery = 16;
 
 // The plan comes first: it counts the memory that is free.
 Trainer make_trainer(const Device& device, const DataSet& data, const Config& config,
-                     const std::vector<float>& weights, const std::optional<Checkpoint>& saved) {
+                     const std::vector<float>& weights, const Units& units,
+                     const std::optional<Checkpoint>& saved = std::nullopt) {
   Backend& backend = backend_of(device);
   const NetworkSpec spec = network_of(config, data);
   const TrainOptions options = train_options_of(config, machine_of(device), backend, saved);
   const TrainPlan plan = plan_training(backend, spec, options, data);
   require_memory(plan, backend);
-  return {plan, Model(backend, spec, weights, data.units), options, data};
+  return {plan, Model(backend, spec, weights, units), options, data};
 }
 
 std::vector<float> first_weights(const Config& config, const Data& data) {
   return starting_weights(config, network_of(config, data.impl()->set), [](const std::string&) {});
 }
 
-std::vector<float> weights_of(const Network& start, const Config& config, const Data& data) {
+void require_same_layers(const Network& start, const Config& config, const Data& data) {
   const NetworkSpec& own = start.impl().model.spec();
   const NetworkSpec spec = network_of(config, data.impl()->set);
   require(own == spec, fmt::format("the network to start from is {}, and this one is {}",
                                    to_string(own), to_string(spec)));
-  return start.impl().saved.params();
 }
 
 }  // namespace
 
 struct Training::Impl {
-  Impl(const Device& on, const Data& examples, Config wanted, const std::vector<float>& weights,
-       const std::optional<Checkpoint>& saved = std::nullopt)
+  // From these weights.
+  Impl(const Device& on, const Data& examples, Config wanted, const std::vector<float>& weights)
       : device(on),
         data(examples),
         config(std::move(wanted)),
-        trainer(make_trainer(device, data.impl()->set, config, weights, saved)) {
-    if (saved) trainer.restore(saved->state);
+        trainer(make_trainer(device, set(), config, weights, set().units)) {}
+  // As if it had never stopped.
+  Impl(const Device& on, const Data& examples, const Checkpoint& saved)
+      : device(on),
+        data(examples),
+        config(saved.config),
+        trainer(make_trainer(device, set(), config, saved.params(), set().units, saved)) {
+    trainer.restore(saved.state);
+  }
+  // With the state and the units of another training, on these examples.
+  Impl(const Device& on, const Data& examples, Config wanted, const TrainState& state,
+       const Units& units)
+      : device(on),
+        data(examples),
+        config(std::move(wanted)),
+        trainer(make_trainer(device, set(), config, state.P().params(), units)) {
+    trainer.restore(state);
   }
 
-  Checkpoint checkpoint() {
-    return checkpoint_of(trainer.state(), trainer, config, data.impl()->set);
-  }
+  const DataSet& set() const { return data.impl()->set; }
+
+  Checkpoint checkpoint() { return checkpoint_of(trainer.state(), trainer, config, set()); }
   ProgressFigures figures(SteadyClock::time_point start, std::int64_t first_step);
 
   Device device;
@@ -63,7 +78,7 @@ struct Training::Impl {
 
 ProgressFigures Training::Impl::figures(SteadyClock::time_point start, std::int64_t first_step) {
   const double seconds = std::chrono::duration<double>(SteadyClock::now() - start).count();
-  return progress_of(trainer, data.impl()->set, first_step, seconds);
+  return progress_of(trainer, set(), first_step, seconds);
 }
 
 Training::Training(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -78,16 +93,33 @@ Training::Training(const Device& device, const Data& data, const RunConfig& want
 
 Training::Training(const Network& start, const Data& data, const RunConfig& wanted) {
   const Config config = config_on(wanted, data);
-  impl_ =
-      std::make_unique<Impl>(start.impl().device, data, config, weights_of(start, config, data));
+  require_same_layers(start, config, data);
+  impl_ = std::make_unique<Impl>(start.impl().device, data, config, start.impl().saved.params());
+}
+
+Training Training::extend(const Network& trained, const Data& data, const RunConfig& wanted) {
+  require_fit(trained, data);
+  Config config = config_on(wanted, data);
+  const Checkpoint& saved = trained.impl().saved;
+  TrainState state = saved.state;
+  // The first step of an epoch, as these examples count them, that is still to come: no draw is
+  // made twice.
+  const std::int64_t count = data.examples(DataPart::train),
+                     batch = std::min(config.train.batch, count),
+                     steps_per_epoch = (count + batch - 1) / batch,
+                     epochs = (state.step + steps_per_epoch - 1) / steps_per_epoch;
+  state.step = epochs * steps_per_epoch;
+  config.train.epochs += epochs;
+  require_same_layers(trained, config, data);
+  return Training(std::make_unique<Impl>(trained.impl().device, data, config, state, saved.units));
 }
 
 Training Training::resume(const Device& device, const Data& data,
                           const std::filesystem::path& path) {
-  const std::optional<Checkpoint> saved = load_checkpoint(path);
-  const Network network(std::make_unique<Network::Impl>(device, *saved));
+  const Checkpoint saved = load_checkpoint(path);
+  const Network network(std::make_unique<Network::Impl>(device, saved));
   require_fit(network, data);
-  return Training(std::make_unique<Impl>(device, data, saved->config, saved->params(), saved));
+  return Training(std::make_unique<Impl>(device, data, saved));
 }
 
 void Training::step() {

@@ -7,7 +7,7 @@
 
 namespace sfnn {
 
-// Copies the arrays; what they must hold is said in <sfnn/data.hpp>. Throws ConfigError, DataError.
+// What the arrays must hold is said in <sfnn/data.hpp>. Throws ConfigError, DataError.
 DataSet data_of_arrays(const ArrayShape&, const Arrays& train, const Arrays& test,
                        const Arrays& valid);
 

@@ -42,7 +42,8 @@ std::int64_t Columns::rows() const {
 
 bool Columns::holds_bytes() const {
   if (const FileRows* from = file_rows()) return from->file->holds_bytes();
-  return std::holds_alternative<std::vector<std::uint8_t>>(values);
+  return std::holds_alternative<std::vector<std::uint8_t>>(values) ||
+         std::holds_alternative<Borrowed<std::uint8_t>>(values);
 }
 
 std::span<const std::byte> Columns::memory() const {
@@ -140,18 +141,27 @@ Columns in_memory(const ArrayFile& file, std::span<const std::int32_t> rows) {
   return file.holds_bytes() ? read(std::vector<std::uint8_t>()) : read(std::vector<float>());
 }
 
+namespace {
+
+template <class T>
+std::vector<T> first_of(const std::vector<T>& from, std::int64_t size) {
+  return {from.begin(), from.begin() + size};
+}
+template <class T>
+Borrowed<T> first_of(const Borrowed<T>& from, std::int64_t size) {
+  return {from.values.first(std::size_t(size)), from.owner};
+}
+
+}  // namespace
+
 Columns first_of(const Columns& columns, std::int64_t count) {
-  const auto begin_of = [&](const auto& from, std::int64_t size) {
-    using List = std::remove_cvref_t<decltype(from)>;
-    return List(from.begin(), from.begin() + size);
-  };
   Columns first{.cols = columns.cols, .scale = columns.scale};
   std::visit(
       [&](const auto& from) {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(from)>, FileRows>) {
-          first.values = FileRows{from.file, begin_of(from.rows, count)};
+          first.values = FileRows{from.file, first_of(from.rows, count)};
         } else {
-          first.values = begin_of(from, count * columns.cols);
+          first.values = first_of(from, count * columns.cols);
         }
       },
       columns.values);

@@ -1,6 +1,7 @@
 // Rows of numbers, of x or of y: in memory, or in a file that is read as rows are asked for.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -21,9 +22,26 @@ struct FileRows {
   bool operator==(const FileRows&) const = default;
 };
 
+// Memory of somebody else's, which is not copied.
+template <class T>
+struct Borrowed {
+  std::span<const T> values;
+  std::shared_ptr<const void> owner;  // keeps it; null: it outlives whoever looks at it
+
+  auto begin() const { return values.begin(); }
+  auto end() const { return values.end(); }
+  const T* data() const { return values.data(); }
+  std::size_t size() const { return values.size(); }
+  friend bool operator==(const Borrowed& a, const Borrowed& b) {
+    return std::ranges::equal(a.values, b.values);
+  }
+};
+
 // Bytes (grey: scale 1/255; bits and classes: scale 1) or floats. Row-major.
 struct Columns {
-  std::variant<std::vector<std::uint8_t>, std::vector<float>, FileRows> values;
+  std::variant<std::vector<std::uint8_t>, std::vector<float>, FileRows, Borrowed<std::uint8_t>,
+               Borrowed<float>>
+      values;
   std::int64_t cols = 0;
   float scale = 1;  // value = stored * scale
 

@@ -319,6 +319,7 @@ OneDraw evaluate_once(const Model& model, const EvaluationData& data,
     lanes.push_back(std::make_unique<Lane>(backend, model.spec(),
                                            PassOptions{.seed = seed,
                                                        .first_site = model.first_site(),
+                                                       .same_draws = options.same_draws,
                                                        .backward = false,
                                                        .y_units = model.target_units()},
                                            tile_size, std::min(M, kParticleChunk), predict));

@@ -96,6 +96,39 @@ void stop_and_resume(const sfnn::Device& device, const sfnn::Data& data,
   expect(rest.run() && rest.network().weights() == expected, "resumed weights are the same");
 }
 
+void extend_by_epochs(const sfnn::Device& device, const sfnn::Data& data) {
+  sfnn::RunConfig config = coin_config().set("train.schedule", "constant").set("train.epochs", 3);
+  sfnn::Training whole(device, data, config);
+  whole.run();
+  config.set("train.epochs", 1);
+  sfnn::Training part(device, data, config);
+  part.run();
+  for (int more = 0; more < 2; ++more) {
+    part = sfnn::Training::extend(part.network(), data, config);
+    part.run();
+  }
+  expect(part.network().weights() == whole.network().weights(), "epoch by epoch is the same");
+  const std::string bytes = part.network().to_bytes();
+  const auto same = sfnn::Network::from_bytes(device, std::as_bytes(std::span(bytes)));
+  expect(same.weights() == whole.network().weights(), "bytes hold the network");
+}
+
+// The same weights from floats that are copied and from bytes that are not.
+void borrow_arrays(const sfnn::Device& device) {
+  const Numbers numbers = toss(200, 1);
+  const std::vector<std::uint8_t> x(numbers.x.begin(), numbers.x.end()),
+      y(numbers.y.begin(), numbers.y.end());
+  const sfnn::ArrayShape shape{.inputs = 1, .outputs = 2 * kHalf};
+  auto owner = std::make_shared<int>(0);
+  const auto copied = sfnn::Data::from_arrays(shape, {numbers.x, numbers.y});
+  const auto borrowed = sfnn::Data::from_arrays(shape, {x, y, owner});
+  expect(owner.use_count() > 1, "the owner is kept");
+  sfnn::RunConfig config = coin_config().set("train.epochs", 2);
+  sfnn::Training a(device, copied, config), b(device, borrowed, config);
+  expect(a.run() && b.run(), "both train");
+  expect(a.network().weights() == b.network().weights(), "to the same weights");
+}
+
 void change_weights(const sfnn::Device& device, const sfnn::Data& data) {
   sfnn::Network network = sfnn::Network::load(device, "network.safetensors");
   const sfnn::Network before = network;
@@ -143,6 +176,8 @@ void run_on_disk(const sfnn::Device& device, const sfnn::Data& data,
 
   const sfnn::SavedRun run("run");
   expect(run.epochs().size() == 40 && run.epochs().back().test_nll == rest.test->nll, "metrics");
+  const auto metrics = run.metrics();
+  expect(metrics.front().key == "epoch" && metrics.front().values.back() == 40, "by key, too");
   expect(run.sessions().size() == 2 && run.best() && run.checkpoints().size() == 2, "its files");
   expect(sfnn::Network::load(device, "run", /*best=*/true).step() > 0, "the best network");
 }
@@ -187,6 +222,8 @@ int main() {
     configure();
     const auto weights = train(device, data);
     stop_and_resume(device, data, weights);
+    extend_by_epochs(device, data);
+    borrow_arrays(device);
     change_weights(device, data);
     predict_and_sample(device);
     run_on_disk(device, data, weights);

@@ -7,6 +7,7 @@
 #include <sfnn/config.hpp>
 #include <span>
 #include <string>
+#include <variant>
 
 namespace sfnn {
 
@@ -20,18 +21,24 @@ struct ArrayShape {
   // none, x, y or both: a network sees means of 0 and standard deviations of 1, those of the
   // training examples. Only Gaussian targets are standardised.
   std::string standardize = "none";
+  bool grey_x = false, grey_y = false;  // bytes 0 .. 255 stand for 0 .. 1, not for themselves
 };
+
+using Numbers = std::variant<std::span<const float>, std::span<const std::uint8_t>>;
 
 // Row-major, as many rows of x as of y. Softmax: y has one number per example, its class from 0;
 // Bernoulli: numbers in 0 .. 1; Gaussian: any; Poisson: whole numbers from 0.
 struct Arrays {
-  std::span<const float> x, y;
+  Numbers x, y;
+  // Keeps the memory of x and y for as long as it is needed: they are then used where they lie, and
+  // must not change. None: they are copied.
+  std::shared_ptr<const void> owner = {};
 };
 
 // Copies share their examples, which never change.
 class Data {
  public:
-  // Copies the arrays. Validation and test examples may be left out. Throws DataError for numbers
+  // Validation and test examples may be left out. Throws DataError for numbers
   // that cannot be, ConfigError for such a shape.
   static Data from_arrays(const ArrayShape&, const Arrays& train, const Arrays& test = {},
                           const Arrays& valid = {});

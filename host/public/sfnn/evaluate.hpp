@@ -13,8 +13,9 @@ namespace sfnn {
 struct EvaluateOptions {
   std::int64_t particles = 100;  // M
   std::uint64_t seed = 1;
-  bool predict = true;     // what needs the mean prediction too: the error, the SSE of the mean
-  std::int64_t draws = 1;  // times that all particles are drawn, by the seeds seed, seed + 1, ...
+  bool predict = true;      // what needs the mean prediction too: the error, the SSE of the mean
+  std::int64_t draws = 1;   // times that all particles are drawn, by the seeds seed, seed + 1, ...
+  bool same_draws = false;  // as in PredictOptions
 };
 
 // An error of each figure; empty if the figure is, or if there are fewer than two values.
@@ -54,8 +55,8 @@ struct PredictOptions {
 };
 
 // Inputs are rows of network.inputs() numbers in their own units, and so is what is said of them;
-// the network sees them centred or standardised as in training. They throw ShapeError if they are not whole rows. For a network without inputs, which
-// has nothing to count, rows says how many.
+// the network sees them centred or standardised as in training. They throw ShapeError if they are
+// not whole rows. For a network without inputs, which has nothing to count, rows says how many.
 struct Inputs {
   std::span<const float> x;
   std::int64_t rows = 0;

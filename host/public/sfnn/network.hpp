@@ -1,6 +1,7 @@
 // A network with its weights on a device.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -39,6 +40,9 @@ class Network {
                       bool best = false);
   // As a checkpoint that the program reads, too; atomically. Throws SaveError.
   void save(const std::filesystem::path&) const;
+  // The same file as bytes in memory.
+  std::string to_bytes() const;
+  static Network from_bytes(const Device&, std::span<const std::byte>);  // throws DataError
 
   std::string description() const;  // "392-200s-200s-392 bernoulli"
   std::string output() const;       // distribution of y: softmax, bernoulli, gaussian, ...

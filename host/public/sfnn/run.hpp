@@ -80,6 +80,12 @@ struct EpochRecord {
   bool never_saved = false;       // checkpoints were due before, and none could be written
 };
 
+// One key of the lines of metrics.jsonl.
+struct MetricColumn {
+  std::string key;             // "valid_nll"
+  std::vector<double> values;  // one per epoch; NaN if its line has none
+};
+
 // A line of sessions.jsonl: on what, by what and when a run was started or resumed.
 struct SessionRecord {
   std::optional<std::string> started;
@@ -98,6 +104,7 @@ class SavedRun {
   Data data(const std::filesystem::path& root = {}) const;  // what resume_run would use
   // Damaged lines are passed over.
   std::vector<EpochRecord> epochs() const;
+  std::vector<MetricColumn> metrics() const;  // the numbers of epochs() by key; those that occur
   std::vector<SessionRecord> sessions() const;
   std::vector<std::filesystem::path> checkpoints() const;  // all that are kept, newest first
   std::optional<std::filesystem::path> best() const;       // the one of lowest validation NLL

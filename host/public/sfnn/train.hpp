@@ -21,6 +21,11 @@ class Training {
   // From the weights of a network, with fresh averages of the optimiser, from step 0. Throws
   // ConfigError if the config has other layers.
   Training(const Network& start, const Data&, const RunConfig&);
+  // From the step and the averages of the optimiser that a network was left with, for train.epochs
+  // more, on examples that may be others; an epoch that was under way is not finished. Once for
+  // each of k epochs at a constant rate is the same, bit for bit, as k epochs at once. Throws
+  // ConfigError if the config has other layers, DataError if its optimiser keeps other averages.
+  static Training extend(const Network& trained, const Data&, const RunConfig&);
   // From a checkpoint on, as if it had never stopped. Throws ConfigError or DataError if it does
   // not fit the data.
   static Training resume(const Device&, const Data&, const std::filesystem::path& checkpoint);
