@@ -21,7 +21,10 @@ check() {
     say "check: no test of build/$preset is called '$2', nor is it a source with tests; near: $(near_names "$list" "$2")"
     exit 2
   fi
-  if [[ ${names[*]} == *python.* ]]; then make_venv tests/python/requirements.txt; fi
+  if [[ ${names[*]} == *python.* ]]; then
+    make_venv tests/python/requirements.txt
+    build "$preset" "$(test_options "$preset")" --quiet build.ninja  # now perhaps with the Python module
+  fi
   mapfile -t targets < <(targets_of "$list" "${names[@]}")
   ((${#targets[@]} == 0)) || build "$preset" "$(test_options "$preset")" "${targets[@]}"
   cases=$(IFS='|' && printf '^(%s)(\\.|$)' "${names[*]//./\\.}")
@@ -36,7 +39,13 @@ check() {
 }
 
 test_options() {
-  if [[ $1 == asan || $1 == tsan ]]; then echo SFNN_TESTS; else echo SFNN_TESTS SFNN_BENCH; fi
+  if [[ $1 == asan || $1 == tsan ]]; then
+    echo SFNN_TESTS
+  elif "$root/build/venv/bin/python" -c 'import nanobind' 2>/dev/null; then
+    echo SFNN_TESTS SFNN_BENCH SFNN_MODULE
+  else
+    echo SFNN_TESTS SFNN_BENCH
+  fi
 }
 
 # ---------------------------------------------------------------------------------- running
