@@ -12,9 +12,15 @@ suite() {
   run_tests "$1" "$@"
 }
 
+# thorough_suite PRESET [CTEST ARG]...: the same with what is labelled thorough.
+thorough_suite() {
+  build "$1" "$(test_options "$1")" all thorough
+  run_tests "$1" "$1-any" "${@:2}"
+}
+
 # check PRESET NAME: builds and runs the tests that NAME stands for, with any label.
 check() {
-  local preset=$1 list=build/$1/tests/test_list.txt test_preset=$1 names targets cases
+  local preset=$1 list=build/$1/tests/test_list.txt names targets cases
   build "$preset" "$(test_options "$preset")" --quiet build.ninja  # writes the list
   mapfile -t names < <(tests_for "$list" "$2")
   if ((${#names[@]} == 0)); then
@@ -29,8 +35,7 @@ check() {
   ((${#targets[@]} == 0)) || build "$preset" "$(test_options "$preset")" "${targets[@]}"
   cases=$(IFS='|' && printf '^(%s)(\\.|$)' "${names[*]//./\\.}")
   if [[ ! -e $2 ]] && ! is_listed "$list" "$2"; then cases=$2; fi
-  [[ $preset == asan || $preset == tsan ]] && test_preset=$preset-any
-  run_tests "$preset" "$test_preset" -R "$cases" -E '_NOT_BUILT$'
+  run_tests "$preset" "$preset-any" -R "$cases" -E '_NOT_BUILT$'
   if ((totals[0] + totals[1] + totals[2] == 0)); then
     say "check: no case of ${names[*]} matches '$2'"
     exit 2

@@ -1,7 +1,8 @@
 # sfnn_cuda_test(name SOURCES a_test.cpp b.cu [CODE sfnn_kernels ...] [LIBS ...] [SIM_ONLY])
 #
 # One set of objects, compiled once by g++ and nvcc; two programs that differ in the libraries only:
-#   name.sim, name.sim.down   in the simulator, threads in rising and falling order (label sim)
+#   name.sim                  in the simulator, threads in rising order (label sim)
+#   name.sim.down             there in falling order: code that depends on the order differs (labels sim and thorough)
 #   name.gpu                  on a device; skipped, with the reason, if there is none (label gpu)
 # CODE names OBJECT libraries of the product. Their .cu files, and the test's own, are compiled a second
 # time with the same flags into the PTX that the simulator runs.
@@ -76,7 +77,7 @@ function(sfnn_cuda_test name)
   add_test(NAME ${name}.sim.down COMMAND ${name}_sim)
   set_tests_properties(${name}.sim PROPERTIES LABELS sim ENVIRONMENT "SFNN_GPUSIM_ORDER=up;OPENBLAS_NUM_THREADS=1")
   set_tests_properties(${name}.sim.down PROPERTIES
-    LABELS sim ENVIRONMENT "SFNN_GPUSIM_ORDER=down;OPENBLAS_NUM_THREADS=1")
+    LABELS "sim;thorough" ENVIRONMENT "SFNN_GPUSIM_ORDER=down;OPENBLAS_NUM_THREADS=1")
   sfnn_list_test(${name} TARGETS ${name}_sim SOURCES ${arg_SOURCES})
   if(arg_SIM_ONLY)
     return()
