@@ -4,22 +4,14 @@
 #include <cmath>
 
 #include "kernels/philox.hpp"
+#include "tests/support/reference_outputs.hpp"
 
 namespace sfnn {
 namespace {
 
 const Vector kOne{1.0};  // a bias is the weight of an input that is always one
 
-double sigmoid(double a) { return 1 / (1 + std::exp(-a)); }
-double log_sigmoid(double a) {
-  return a < 0 ? a - std::log1p(std::exp(a)) : -std::log1p(std::exp(-a));
-}
-
-struct Model {
-  const NetworkSpec& spec;
-  ParamLayout layout;
-  Vector params;
-};
+using Model = ReferenceModel;
 
 // out += z W
 void add_product(const Vector& z, const ParamSlot& W, const Vector& params, Vector& out) {
@@ -44,152 +36,6 @@ Vector row(const Vector& matrix, std::int64_t r, std::int64_t cols) {
   return Vector(matrix.begin() + r * cols, matrix.begin() + (r + 1) * cols);
 }
 
-// Each output by its own formula: nothing here comes from the engine's table.
-bool is_class(Output output) {
-  switch (output) {
-    case Output::softmax:
-      return true;
-    case Output::bernoulli:
-    case Output::gaussian:
-    case Output::gaussian_learnt:
-    case Output::gaussian_each:
-    case Output::gaussian_predicted:
-    case Output::poisson:
-      return false;
-  }
-  return false;
-}
-
-std::int64_t target_width(const NetworkSpec& spec) {
-  return is_class(spec.output) ? 1 : spec.D_out;
-}
-
-// What log P of one output and its derivatives are made of. In logarithms, for training that
-// diverges soon has a sigma that no double holds.
-struct SigmaOf {
-  double log = 0, inverse = 1;  // log sigma, 1 / sigma
-  double by_rho = 0;            // d log sigma / d rho
-};
-
-SigmaOf sigma_of(const Model& model, const Vector& o, std::size_t i) {
-  const auto free = [](double rho) {  // sigma = 0.001 + 0.999 exp(rho) = 0.001 (1 + exp(above))
-    const double above = rho + std::log(999);
-    const double log_sigma = std::log(0.001) - log_sigmoid(-above);
-    return SigmaOf{log_sigma, std::exp(-log_sigma), sigmoid(above)};
-  };
-  const std::size_t rho = std::size_t(model.layout.rho.offset);
-  switch (model.spec.output) {
-    case Output::softmax:
-    case Output::bernoulli:
-    case Output::poisson:
-      break;
-    case Output::gaussian:
-      return {std::log(model.spec.sigma), 1 / model.spec.sigma, 0};
-    case Output::gaussian_learnt:
-      return free(model.params[rho]);
-    case Output::gaussian_each:
-      return free(model.params[rho + i]);
-    case Output::gaussian_predicted:
-      return free(o[o.size() / 2 + i]);
-  }
-  return {};
-}
-
-// The rate of a count: exp(o), from o = 20 on a line of the same slope.
-struct RateOf {
-  double value, slope;
-};
-
-RateOf rate_of(double o) {
-  const double base = std::exp(std::min(o, 20.0));
-  return {base * (1 + std::max(o - 20, 0.0)), base};
-}
-
-// Eq. (2), (3), Gaussians and counts.
-double log_prob(const Model& model, const Vector& o, const Vector& y) {
-  const auto D = std::size_t(model.spec.D_out);
-  double sum = 0;
-  switch (model.spec.output) {
-    case Output::softmax:
-      return o[std::size_t(y[0])] - log_sum_exp(o);
-    case Output::bernoulli:
-      for (std::size_t i = 0; i < D; ++i)
-        sum += y[i] * log_sigmoid(o[i]) + (1 - y[i]) * log_sigmoid(-o[i]);
-      break;
-    case Output::gaussian:
-    case Output::gaussian_learnt:
-    case Output::gaussian_each:
-    case Output::gaussian_predicted:
-      for (std::size_t i = 0; i < D; ++i) {
-        const SigmaOf sigma = sigma_of(model, o, i);
-        sum -=
-            0.5 * std::pow((y[i] - o[i]) * sigma.inverse, 2) + 0.5 * std::log(2 * M_PI) + sigma.log;
-      }
-      break;
-    case Output::poisson:
-      for (std::size_t i = 0; i < D; ++i)
-        sum += y[i] * std::log(rate_of(o[i]).value) - rate_of(o[i]).value - std::lgamma(y[i] + 1);
-      break;
-  }
-  return sum;
-}
-
-// d log P of one particle by its logits and by rho, and the sizes of the terms of each.
-struct Scores {
-  Vector o, o_size;
-  Vector rho, rho_size;
-};
-
-Scores scores(const Model& model, const Vector& o, const Vector& y) {
-  const auto D = std::size_t(model.spec.D_out);
-  const auto rhos = std::size_t(model.layout.rho.size());
-  Scores result{Vector(o.size()), Vector(o.size()), Vector(rhos), Vector(rhos)};
-  for (std::size_t i = 0; i < D; ++i) {
-    const double t = is_class(model.spec.output) ? double(std::size_t(y[0]) == i) : y[i];
-    const SigmaOf sigma = sigma_of(model, o, i);
-    const auto add = [&](double mean) {
-      result.o[i] = (t - mean) * sigma.inverse * sigma.inverse;
-      result.o_size[i] = (std::abs(t) + std::abs(mean)) * sigma.inverse * sigma.inverse;
-    };
-    // d/d rho of -z^2 / 2 - log sigma
-    const auto add_rho = [&](double& score, double& size) {
-      const double z = (t - o[i]) * sigma.inverse;
-      score += (z * z - 1) * sigma.by_rho;
-      size += (std::pow((std::abs(t) + std::abs(o[i])) * sigma.inverse, 2) + 1) * sigma.by_rho;
-    };
-    switch (model.spec.output) {
-      case Output::softmax:
-        add(std::exp(o[i] - log_sum_exp(o)));
-        break;
-      case Output::bernoulli:
-        add(sigmoid(o[i]));
-        break;
-      case Output::poisson: {
-        const auto [rate, slope] = rate_of(o[i]);
-        result.o[i] = (t / rate - 1) * slope;
-        result.o_size[i] = (t / rate + 1) * slope;
-        break;
-      }
-      case Output::gaussian:
-        add(o[i]);
-        break;
-      case Output::gaussian_learnt:
-        add(o[i]);
-        add_rho(result.rho[0], result.rho_size[0]);
-        break;
-      case Output::gaussian_each:
-        add(o[i]);
-        add_rho(result.rho[i], result.rho_size[i]);
-        break;
-      case Output::gaussian_predicted:
-        add(o[i]);
-        add_rho(result.o[D + i], result.o_size[D + i]);
-        break;
-    }
-  }
-  return result;
-}
-
 // Each unit by its own formula, too. The terms of d (1 - d) are d and d^2: the slope of a saturated
 // unit is a small difference.
 struct DeterministicUnit {
@@ -199,7 +45,7 @@ struct DeterministicUnit {
 DeterministicUnit deterministic_unit(Activation activation, double a) {
   switch (activation) {
     case Activation::sigmoid: {
-      const double d = sigmoid(a);
+      const double d = reference_sigmoid(a);
       return {d, d * (1 - d), d};
     }
     case Activation::tanh: {
@@ -227,11 +73,11 @@ ReferenceParticle forward(const Model& model, const Vector& x, const Vector& y,
     add_product(layer.z, slots.W_s, params, layer.a);
     add_product(kOne, slots.b_s, params, layer.a);
     for (std::int64_t i = 0; i < shape.n_s; ++i) {  // Eq. (1), (7)
-      layer.p.push_back(sigmoid(layer.a[i]));
+      layer.p.push_back(reference_sigmoid(layer.a[i]));
       layer.s.push_back(draw(l, i, layer.p[i]));
       layer.score.push_back(layer.s[i] - layer.p[i]);
-      particle.log_p +=
-          layer.s[i] * log_sigmoid(layer.a[i]) + (1 - layer.s[i]) * log_sigmoid(-layer.a[i]);
+      particle.log_p += layer.s[i] * reference_log_sigmoid(layer.a[i]) +
+                        (1 - layer.s[i]) * reference_log_sigmoid(-layer.a[i]);
     }
 
     layer.d.assign(shape.n_d, 0.0);
@@ -251,7 +97,7 @@ ReferenceParticle forward(const Model& model, const Vector& x, const Vector& y,
   particle.o.assign(spec.logits(), 0.0);
   add_product(particle.top, layout.V, params, particle.o);
   add_product(kOne, layout.c, params, particle.o);
-  particle.log_w = log_prob(model, particle.o, y);
+  particle.log_w = reference_log_prob(model, particle.o, y);
   return particle;
 }
 
@@ -276,14 +122,14 @@ bool is_path(Estimator e) {
 
 // dz/da of the relaxed draw z = sigma((a - logit u) / T).
 double gumbel_slope(double a, double u, double T) {
-  const double z = sigmoid((a - std::log(u) + std::log1p(-u)) / T);
+  const double z = reference_sigmoid((a - std::log(u) + std::log1p(-u)) / T);
   return z * (1 - z) / T;
 }
 
 // Its mean over the u that give h, uniform on (0, p] or (p, 1]: by the midpoint rule.
 double mean_gumbel_slope(double a, double h, double T) {
   constexpr int kPoints = 2000;
-  const double p = sigmoid(a), first = h == 1 ? 0 : p, width = h == 1 ? p : 1 - p;
+  const double p = reference_sigmoid(a), first = h == 1 ? 0 : p, width = h == 1 ? p : 1 - p;
   double sum = 0;
   for (int k = 0; k < kPoints; ++k)
     sum += gumbel_slope(a, first + width * (k + 0.5) / kPoints, T) / kPoints;
@@ -296,7 +142,7 @@ struct PathFactor {
 };
 
 PathFactor path_factor(const ReferenceEstimator& of, double a, double h, double u) {
-  const double p = sigmoid(a);
+  const double p = reference_sigmoid(a);
   switch (of.id) {
     case Estimator::G1:
     case Estimator::G4:
@@ -313,7 +159,7 @@ PathFactor path_factor(const ReferenceEstimator& of, double a, double h, double 
       return {std::abs(h - p) / 2, (h + p) / 2};
     case Estimator::st_gumbel: {
       if (of.mean_over_u) return {mean_gumbel_slope(a, h, of.T), 1 / of.T};
-      const double z = sigmoid((a - std::log(u) + std::log1p(-u)) / of.T);
+      const double z = reference_sigmoid((a - std::log(u) + std::log1p(-u)) / of.T);
       return {gumbel_slope(a, u, of.T), z / of.T};
     }
   }
@@ -493,7 +339,7 @@ void add_gradient(const Model& model, const Model& absolute_model, const Vector&
   const double w_bar = result.w_bar[r], C_hat = result.C_hat[r / M];
   const double weight = output_weight(e.id, w_bar, M);
   const Vector log_w(result.log_w.begin() + r / M * M, result.log_w.begin() + (r / M + 1) * M);
-  const Scores score = scores(model, particle.o, y);  // Eq. (15), (16)
+  const OutputScores score = reference_output_scores(model, particle.o, y);  // Eq. (15), (16)
   const auto weighed = [&](Vector v) {
     for (double& element : v) element *= weight;
     return v;
@@ -556,7 +402,7 @@ ReferenceResult reference_pass(const NetworkSpec& spec, const Vector& params,
 
   const std::int64_t M = batch.M;
   for (std::int64_t n = 0; n < batch.N; ++n) {
-    const Vector x = row(batch.x, n, spec.D_in), y = row(batch.y, n, target_width(spec));
+    const Vector x = row(batch.x, n, spec.D_in), y = row(batch.y, n, reference_target_width(spec));
     Vector log_w;
     for (std::int64_t r = n * M; r < (n + 1) * M; ++r) {
       const DrawUnit draw = [&](std::int64_t l, std::int64_t i, double p) {
@@ -586,7 +432,7 @@ LayerBits reference_draws(const NetworkSpec& spec, const Vector& params,
   const Model model{spec, ParamLayout(spec), params};
   LayerBits bits(spec.hidden.size());
   for (std::int64_t n = 0; n < batch.N; ++n) {
-    const Vector x = row(batch.x, n, spec.D_in), y = row(batch.y, n, target_width(spec));
+    const Vector x = row(batch.x, n, spec.D_in), y = row(batch.y, n, reference_target_width(spec));
     for (std::int64_t m = 0; m < batch.M; ++m) {
       const DrawUnit draw = [&](std::int64_t l, std::int64_t i, double p) {
         const DrawKey key{seed, step, std::uint32_t(l)};
