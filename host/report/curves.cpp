@@ -212,16 +212,21 @@ std::string learning_section(const Runs& runs) {
   add(epoch_chart(runs, all_of(runs), "Learning rate", "rate of the epoch's last step",
                   &EpochRecord::learning_rate));
   if (charts.empty()) return "";
+  const bool has_average = std::any_of(charts.begin(), charts.end(), [](const Chart& chart) {
+    return std::any_of(chart.series.begin(), chart.series.end(),
+                       [](const Series& series) { return series.dashed; });
+  });
   const bool has_bands = by_seed(runs).size() < runs.size();
   return section(
       "Learning curves",
-      fmt::format("The training criterion is the mean over the epoch while the weights move, with "
-                  "the M of training; validation is at the epoch's end, with the M of the test. "
-                  "Dashed: the moving average of the weights (train.ema). The gradient's norm is "
-                  "that of the batch's mean gradient, before it is clipped.{}",
-                  has_bands ? " Lines are means over the seeds, bands reach from the lowest to the "
-                              "highest of them."
-                            : ""),
+      fmt::format(
+          "The training criterion is the mean over the epoch while the weights move, with "
+          "the M of training; validation is at the epoch's end, with the M of the test. "
+          "{}The gradient's norm is that of the batch's mean gradient, before it is clipped.{}",
+          has_average ? "Dashed: the moving average of the weights (train.ema). " : "",
+          has_bands ? " Lines are means over the seeds, bands reach from the lowest to the "
+                      "highest of them."
+                    : ""),
       figures(runs, charts));
 }
 

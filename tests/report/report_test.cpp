@@ -207,6 +207,13 @@ TEST(Report, SeedsAreAMeanWithABand) {
   EXPECT_THAT(report_page({runs[0], runs[2]}, kOrigin), Not(HasSubstr("<h2>Seeds")));
 }
 
+TEST(Report, TheCaptionExplainsDashesIfThereAreAny) {
+  ReportRun run = some_run("a");
+  EXPECT_THAT(report_page({run}, kOrigin), Not(HasSubstr("Dashed: the moving average")));
+  run.metrics[0].average_valid_nll = 3;
+  EXPECT_THAT(report_page({run}, kOrigin), HasSubstr("Dashed: the moving average"));
+}
+
 TEST(Report, WhatWasChangedForThePageIsSaid) {
   ReportOrigin origin = kOrigin;
   EXPECT_THAT(report_page({some_run("a")}, origin), Not(HasSubstr("not part of")));
