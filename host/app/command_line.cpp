@@ -13,6 +13,7 @@
 #include "host/backend/backend.hpp"
 #include "host/base/error.hpp"
 #include "host/formats/atomic_file.hpp"
+#include "host/run/rate_search.hpp"
 #include "host/run/run_directory.hpp"
 
 namespace sfnn {
@@ -63,6 +64,13 @@ void add_seeds(CLI::App& app, std::int64_t& draws) {
                  "own: figures become means over the draws, with their spread")
       ->type_name("K")
       ->check(from_to(1, 10'000));
+}
+
+void add_search_epochs(CLI::App& app, std::int64_t& epochs) {
+  app.add_option("--search-epochs", epochs,
+                 "Epochs per learning rate; 0: a fifth of train.epochs, at least 2")
+      ->check(from_to(0, kMaxSearchEpochs))
+      ->capture_default_str();
 }
 
 void add_json(CLI::App& app, bool& json) {

@@ -14,7 +14,8 @@ void add_machine_options(CLI::App&, MachineOptions&);
 void add_settings(CLI::App&, std::vector<std::string>& settings);
 void add_run(CLI::App&, std::string& run, bool& best);
 void add_seeds(CLI::App&, std::int64_t& draws);  // --seeds K of an evaluation
-void add_json(CLI::App&, bool& json);            // --json: for programs, on stdout; docs/json.md
+void add_search_epochs(CLI::App&, std::int64_t& epochs);
+void add_json(CLI::App&, bool& json);  // --json: for programs, on stdout; docs/json.md
 CLI::Validator from_to(std::int64_t low, std::int64_t high);  // adds nothing to the help
 CLI::Validator not_empty();      // rejects "": usually an unset shell variable
 CLI::Validator existing_path();  // if missing: exit code 2, as it was named on the command line

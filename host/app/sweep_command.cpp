@@ -146,10 +146,7 @@ void add_sweep_command(CLI::App& app, int& code) {
                   "Range in which each run first searches its learning rate, as in sfnn train")
       ->type_name("LOW:HIGH")
       ->check(not_empty());
-  sub->add_option("--search-epochs", command->search_epochs,
-                  "Epochs per learning rate; 0: a fifth of train.epochs, at least 2")
-      ->check(from_to(0, kMaxSearchEpochs))
-      ->capture_default_str();
+  add_search_epochs(*sub, command->search_epochs);
   sub->add_option("--jobs", command->jobs, "Runs at once; 0: one per GPU, or one per core")
       ->check(from_to(0, 1024))
       ->capture_default_str();

@@ -324,10 +324,7 @@ void add_train_command(CLI::App& app, int& code) {
                   "with the best")
       ->type_name("LOW:HIGH")
       ->check(not_empty());
-  sub->add_option("--search-epochs", command->search_epochs,
-                  "Epochs per learning rate; 0: a fifth of train.epochs, at least 2")
-      ->check(from_to(0, kMaxSearchEpochs))
-      ->capture_default_str();
+  add_search_epochs(*sub, command->search_epochs);
   sub->add_option("--on-save-error", command->on_save_error,
                   "If a checkpoint cannot be written (disk full): stop, or keep training and retry "
                   "at the next one")
