@@ -54,7 +54,7 @@ Network Network::load(const Device& device, const std::filesystem::path& path, b
 
 void Network::save(const std::filesystem::path& path) const { save_checkpoint(path, impl_->saved); }
 
-std::string Network::to_bytes() const { return serialize(to_tensor_file(impl_->saved)); }
+std::string Network::to_bytes() const { return serialize(view_of(impl_->saved)); }
 Network Network::from_bytes(const Device& device, std::span<const std::byte> bytes) {
   constexpr std::string_view name = "the saved network";
   return Network(std::make_unique<Impl>(
