@@ -357,6 +357,18 @@ TEST_F(Program, ACheckpointKeepsItsLayers) {
   EXPECT_EQ(run("eval a --set 'net.hidden=[\"20s\", \"10s\"]'").code, 0) << "it is the same";
 }
 
+TEST_F(Program, DataAreAlsoLookedForBesideTheConfig) {
+  fs::create_directories(directory_ / "there");
+  for (const char* name : {"train.csv", "test.csv"})
+    std::ofstream(directory_ / "there" / name) << "x,y\n0.5,0\n1.5,1\n0.25,0\n1.25,1\n";
+  std::ofstream(directory_ / "there/c.toml")
+      << "[data]\nset = \"files\"\ntrain_x = \"train.csv\"\ntest_x = \"test.csv\"\n"
+         "target = \"y\"\noutput = \"softmax\"\n[train]\nepochs = 1\n";
+  const Result train = run("train --config there/c.toml --out r", "env -u SFNN_DATA");
+  EXPECT_EQ(train.code, 0) << train.out;
+  EXPECT_EQ(run("eval r", "env -u SFNN_DATA").code, 0);
+}
+
 // Else `eval demo` would evaluate nothing and start the demo.
 TEST_F(Program, ARunMayHaveTheNameOfACommand) {
   ASSERT_EQ(run("train " + small_ + "--set train.epochs=0 --out demo").code, 0);
