@@ -18,6 +18,7 @@ void add_estimators_command(CLI::App&, int& code);
 void add_eval_command(CLI::App&, int& code);
 void add_info_command(CLI::App&, int& code);
 void add_man_command(CLI::App&, int& code);
+void add_play_command(CLI::App&, int& code);
 void add_predict_command(CLI::App&, int& code);
 void add_report_command(CLI::App&, int& code);
 void add_sample_command(CLI::App&, int& code);

@@ -8,6 +8,9 @@
 #include "host/app/terminal_progress.hpp"
 #include "host/data/glyphs.hpp"
 #include "host/devices/registry.hpp"
+#include "host/formats/atomic_file.hpp"
+#include "host/report/play.hpp"
+#include "host/run/loaded_network.hpp"
 #include "host/run/training_run.hpp"
 
 namespace sfnn {
@@ -29,6 +32,12 @@ Config demo_config() {
   config.train.epochs = 30;
   config.train.learning_rate = 0.03;
   return config;
+}
+
+void write_play_page(Backend& backend, const DemoCommand& command, const RunDirectory& directory) {
+  const LoadedNetwork loaded(backend, command.machine,
+                             open_checkpoint(directory.path(), /*best=*/false, warn), {});
+  write_file_atomically(directory.play(), play_page(name_of_run(directory.path()), loaded));
 }
 
 // Three commands to copy, each of which works as printed.
@@ -67,11 +76,13 @@ int run_demo(const DemoCommand& command) {
                              run.directory().path().string()));
     return kStopped;
   }
+  write_play_page(*backend, command, run.directory());
   fmt::print(
       "demo: test NLL {:.2f} (best possible {:.2f}; best without hidden randomness {:.2f}), "
-      "samples {}\n",
-      run.test()->nll, bounds.optimum_nll, bounds.factorial_nll,
-      run.directory().samples().string());
+      "samples {}\n"
+      "to draw halves of your own and see them completed, open {} in a browser\n",
+      run.test()->nll, bounds.optimum_nll, bounds.factorial_nll, run.directory().samples().string(),
+      run.directory().play().string());
   if (!command.quiet) print_next_commands(command.out);
   return kDone;
 }

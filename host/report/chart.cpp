@@ -372,6 +372,13 @@ std::string color_style() {
   return css;
 }
 
+std::string color_scheme() {
+  return fmt::format(
+      ":root{{color-scheme:light dark;{}}}\n@media screen{{:root{{--page:#f6f7f9}}}}\n"
+      "@media screen and (prefers-color-scheme:dark){{:root{{{}}}}}",
+      kLightColors, kDarkColors);
+}
+
 std::string number_text(double value) {
   std::string text = fmt::format("{:.6g}", value);
   if (text.starts_with('-')) text.replace(0, 1, kMinus);

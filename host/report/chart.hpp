@@ -50,7 +50,8 @@ std::string to_svg(const Chart&);
 // A file of its own: charts row by row, with the style sheet inside.
 std::string to_svg_file(const std::vector<Chart>&, int columns);
 
-std::string color_style();  // what the classes c0, c1, ... look like
+std::string color_style();   // what the classes c0, c1, ... look like
+std::string color_scheme();  // values of the colours, light or dark as the screen asks
 
 // Round numbers within [low, high], about `count` of them.
 std::vector<double> ticks(double low, double high, int about);

@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
+}  // namespace
+
 std::string base64(std::string_view bytes) {
   constexpr std::string_view kDigits =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -26,8 +28,6 @@ std::string base64(std::string_view bytes) {
   }
   return text;
 }
-
-}  // namespace
 
 std::string escape(std::string_view text) {
   const bool sound = is_printable_utf8(text);

@@ -14,6 +14,8 @@ constexpr std::string_view kMinus =
 // Safe as text and as a quoted attribute. Bytes that are not printable UTF-8 are shown as U+FFFD.
 std::string escape(std::string_view text);
 
+std::string base64(std::string_view bytes);
+
 // A picture inside the page.
 std::string png_data_uri(std::string_view png);
 

@@ -177,10 +177,7 @@ std::string data_of(const Runs& runs) {
 }
 
 std::string style() {
-  return fmt::format(
-      ":root{{color-scheme:light dark;{}}}\n@media screen{{:root{{--page:#f6f7f9}}}}\n"
-      "@media screen and (prefers-color-scheme:dark){{:root{{{}}}}}{}{}{}",
-      kLightColors, kDarkColors, kPageStyle, kChartStyle, color_style());
+  return fmt::format("{}{}{}{}", color_scheme(), kPageStyle, kChartStyle, color_style());
 }
 
 }  // namespace

@@ -26,10 +26,7 @@ constexpr std::size_t kMaxPictureBytes = std::size_t(16) << 20;
 // The directory's own name; the whole path if two runs have the same.
 std::vector<std::string> names_of(const std::vector<fs::path>& runs) {
   std::vector<std::string> names;
-  for (const fs::path& run : runs) {
-    const fs::path path = run.lexically_normal();
-    names.push_back((path.has_filename() ? path : path.parent_path()).filename().string());
-  }
+  for (const fs::path& run : runs) names.push_back(name_of_run(run));
   std::vector<std::string> unique = names;
   for (std::size_t r = 0; r < runs.size(); ++r) {
     if (std::count(names.begin(), names.end(), names[r]) > 1 || names[r].empty())

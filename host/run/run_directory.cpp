@@ -121,7 +121,7 @@ void RunDirectory::require_nothing_in_the_way() const {
   require_config_of_checkpoints();
   std::vector<fs::path> files = steps();
   for (const fs::path& file : {best(), checkpoints() / "latest", metrics(), sessions(), report(),
-                               samples(), data(), search(), search_options()}) {
+                               play(), samples(), data(), search(), search_options()}) {
     if (searches_ && (file == search() || file == search_options())) continue;
     const fs::file_type type = fs::symlink_status(file).type();
     if (type != fs::file_type::not_found && type != fs::file_type::directory) files.push_back(file);
@@ -180,7 +180,7 @@ void RunDirectory::clear(const Config& config) {
   require_same(config);
   for (const StepFile& file : step_files()) fs::remove(file.path);
   for (const fs::path& file :
-       {best(), checkpoints() / "latest", metrics(), sessions(), report(), data(), search(),
+       {best(), checkpoints() / "latest", metrics(), sessions(), report(), play(), data(), search(),
         search_options(), samples(), path_ / "config.toml"}) {
     fs::remove(file);
   }
@@ -272,6 +272,11 @@ void RunDirectory::require_never_saved() const {
           metrics().string(), epoch));
     }
   }
+}
+
+std::string name_of_run(const fs::path& run) {
+  const fs::path path = run.lexically_normal();
+  return (path.has_filename() ? path : path.parent_path()).filename().string();
 }
 
 Checkpoint open_checkpoint(const fs::path& run_or_file, bool best,

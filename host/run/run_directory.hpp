@@ -1,6 +1,6 @@
 // The files of a run, and the rules by which its checkpoints are kept and removed:
 //
-//   config.toml   metrics.jsonl   samples.png   report.html
+//   config.toml   metrics.jsonl   samples.png   report.html   play.html
 //   sessions.jsonl                              when and on what it was started and resumed
 //   data.jsonl                                  own files: what was found in them at the start
 //   search.json, search.jsonl                   --search-lr: what was asked for, each rate tried
@@ -37,6 +37,7 @@ class RunDirectory {
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
   std::filesystem::path sessions() const { return path_ / "sessions.jsonl"; }
   std::filesystem::path report() const { return path_ / "report.html"; }
+  std::filesystem::path play() const { return path_ / "play.html"; }
   std::filesystem::path samples() const { return path_ / "samples.png"; }
   std::filesystem::path data() const { return path_ / "data.jsonl"; }
   std::filesystem::path search() const { return path_ / "search.jsonl"; }
@@ -96,6 +97,9 @@ class RunDirectory {
   std::shared_ptr<const FileLock> lock_;
   bool searches_ = false;
 };
+
+// For people: the directory's own name, or the file's.
+std::string name_of_run(const std::filesystem::path&);
 
 // A run directory's newest (or best) checkpoint, or the file itself.
 Checkpoint open_checkpoint(const std::filesystem::path& run_or_file, bool best,

@@ -49,6 +49,9 @@ TEST(Demo, ComesCloseToTheOptimumAndDraws) {
   EXPECT_GT(nll, optimum) << "nothing can be better than the optimum by more than chance";
   EXPECT_GT(fs::file_size(result->substr(std::size_t(samples))), 1000u);
 
+  EXPECT_NE((result + 1)->find(out + "/play.html"), std::string::npos) << *(result + 1);
+  EXPECT_GT(fs::file_size(out + "/play.html"), 100'000u) << "it holds the weights";
+
   std::vector<std::string> next;  // the commands to copy
   for (auto line = result + 1; line != lines.end(); ++line)
     if (line->starts_with("    ")) next.push_back(line->substr(4));

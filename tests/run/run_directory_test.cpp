@@ -157,9 +157,10 @@ TEST_F(RunDirectoryTest, AFileInPlaceOfItsCheckpointsIsRefusedAtTheStart) {
 
 // Without a config they are no run's, and a new one would remove or replace them.
 TEST_F(RunDirectoryTest, ANewRunLeavesTheFilesOfAnotherAlone) {
-  for (const char* name : {"checkpoints/step-00000001.safetensors", "checkpoints/best.safetensors",
-                           "checkpoints/latest", "metrics.jsonl", "sessions.jsonl", "samples.png",
-                           "report.html", "data.jsonl", "search.json", "search.jsonl"}) {
+  for (const char* name :
+       {"checkpoints/step-00000001.safetensors", "checkpoints/best.safetensors",
+        "checkpoints/latest", "metrics.jsonl", "sessions.jsonl", "samples.png", "report.html",
+        "play.html", "data.jsonl", "search.json", "search.jsonl"}) {
     const fs::path file = path_ / name;
     fs::create_directories(file.parent_path());
     std::ofstream(file) << "mine";
