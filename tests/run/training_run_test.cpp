@@ -1,6 +1,7 @@
 // A program of one's own: it trains, stops and resumes with the engine alone, without the commands.
 #include "host/run/training_run.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -202,6 +203,17 @@ TEST_F(TrainingLonger, PatienceNeedsValidation) {
   config_.train.patience = 1;
   data_.valid = {};
   EXPECT_THROW(run_in("run"), ConfigError);
+}
+
+TEST_F(TrainingLonger, SaysHowManyStepsWereClipped) {
+  for (const double clip : {0.0, 1e-6, 1e6}) {
+    config_.train.clip_norm = clip;
+    const std::string name = fmt::format("clip-{}", clip);
+    train_in(name.c_str());
+    const auto last = read_epochs(RunDirectory(path_.path() / name).metrics()).back();
+    EXPECT_GT(last.gradient_norm, 1e-6);
+    EXPECT_EQ(last.clipped, clip == 0 ? std::nullopt : std::optional(clip < 1 ? 1.0 : 0.0));
+  }
 }
 
 // --- the average of the weights ------------------------------------------------------------------
