@@ -275,6 +275,22 @@ void CudaBackend::run(const AccumulateMetricsArgs& p) {
   SFNN_LAUNCH(launch_accumulate_metrics(p, queue_));
 }
 
+// --- a learned proposal
+
+void CudaBackend::run(const JoinTargetArgs& p) { SFNN_LAUNCH(launch_join_target(p, queue_)); }
+
+void CudaBackend::run(const LogRatioArgs& p) {
+  SFNN_LAUNCH(launch_log_ratio(p, unit_type(), queue_));
+}
+
+void CudaBackend::run(const ProposalWeightsArgs& p) {
+  SFNN_LAUNCH(launch_proposal_weights(p, queue_));
+}
+
+void CudaBackend::run(const ProposalGradArgs& p) {
+  SFNN_LAUNCH(launch_proposal_grad(p, unit_type(), queue_));
+}
+
 // --- backward
 
 void CudaBackend::run(const OutputGradArgs& p) { SFNN_LAUNCH(launch_output_grad(p, queue_)); }

@@ -68,6 +68,10 @@ class CudaBackend final : public Backend {
   // Reads the count back, which a recorded step cannot: with graphs on, all rows stay.
   RowSet run(const SelectRowsArgs&) override;
   void run(const AccumulateMetricsArgs&) override;
+  void run(const JoinTargetArgs&) override;
+  void run(const LogRatioArgs&) override;
+  void run(const ProposalWeightsArgs&) override;
+  void run(const ProposalGradArgs&) override;
   void run(const OutputGradArgs&) override;
   void run(const PathGradArgs&) override;
   void run(const ScoreGradArgs&) override;

@@ -8,6 +8,7 @@
 #include "kernels/data_args.hpp"
 #include "kernels/forward_args.hpp"
 #include "kernels/product_args.hpp"
+#include "kernels/proposal_args.hpp"
 #include "kernels/tile.hpp"
 #include "kernels/update_args.hpp"
 
@@ -20,9 +21,10 @@ using AllOps =
     OpList<FillZeroArgs, GatherArgs, ShuffleArgs, MultiplyArgs, MultiplyTransposedArgs,
            AccumulateOuterArgs, SampleHiddenArgs, ActivateArgs, OutputLogProbArgs,
            AccumulateMeanOutputArgs, ParticleWeightsArgs, SelectRowsArgs, AccumulateMetricsArgs,
-           OutputGradArgs, PathGradArgs, ScoreGradArgs, MakeBetaArgs, DeterministicGradArgs,
-           SumParticlesArgs, AccumulateColumnSumsArgs, AccumulateBaselineArgs, UpdateArgs,
-           SquareSumsArgs, GradientNormArgs, BaselineUpdateArgs>;
+           JoinTargetArgs, LogRatioArgs, ProposalWeightsArgs, ProposalGradArgs, OutputGradArgs,
+           PathGradArgs, ScoreGradArgs, MakeBetaArgs, DeterministicGradArgs, SumParticlesArgs,
+           AccumulateColumnSumsArgs, AccumulateBaselineArgs, UpdateArgs, SquareSumsArgs,
+           GradientNormArgs, BaselineUpdateArgs>;
 
 // What an op returns: nothing, unless its struct names a Result.
 template <class Args, class = void>

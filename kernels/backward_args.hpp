@@ -5,6 +5,7 @@
 
 #include "kernels/estimators.hpp"
 #include "kernels/forward_args.hpp"
+#include "kernels/proposal.hpp"
 #include "kernels/tile.hpp"
 #include "kernels/views.hpp"
 
@@ -40,7 +41,8 @@ struct PathGradArgs {
   }
 };
 
-// g = (omega - beta) (h - p) of score units, p = sigma(a + b)
+// g = (omega - beta) (h - p) of score units, p = sigma(a + b); if what is drawn from R depends on
+// a, too: + omega_R (h - sigma(r))
 struct ScoreGradArgs {
   static constexpr const char* kName = "score_grad";
   Tile tile;
@@ -51,6 +53,8 @@ struct ScoreGradArgs {
   const float* beta = nullptr;   // [n_s]; null: 0
   RowSet rows;                   // the rows that g holds, if it is per particle
   Matrix g;  // [N, n_s], summed over particles, if a is shared; else [rows.count, n_s]
+  ProposalLogits R = {};
+  const float* omega_R = nullptr;  // [N*M]; null: 0
 };
 
 // Eq. (18): beta = L_bar = E[score^2 L] / E[score^2]

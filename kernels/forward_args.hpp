@@ -6,19 +6,21 @@
 #include "kernels/activations.hpp"
 #include "kernels/estimators.hpp"
 #include "kernels/output.hpp"
+#include "kernels/proposal.hpp"
 #include "kernels/tile.hpp"
 #include "kernels/views.hpp"
 
 namespace sfnn {
 
-// s = (u <= sigma(a + b)), u drawn by (example, particle, unit).
+// s = (u <= sigma(a + b)), u drawn by (example, particle, unit); with R, sigma(a + b + e).
 struct SampleHiddenArgs {
   static constexpr const char* kName = "sample_hidden";
   Draw draw;
   Tile tile;
-  ConstMatrix a;             // [N or N*M, n_s] = z W_s; data null: p = 1/2
+  ConstMatrix a;             // [N or N*M, n_s] = z W_s; data null: 0, as is b
   const float* b = nullptr;  // [n_s]
   Bits s;                    // [N*M, n_s]
+  ProposalLogits R = {};     // data null: drawn from P
 };
 
 // d = activation(shared[n] + d + b), in place.

@@ -12,6 +12,9 @@ void launch_score_grad(const ScoreGradArgs& p, const Queue& q) {
   } else {
     score_grad_kernel<Unit><<<grid_of_warps(p.g.rows, q), kThreads, 0, q.stream>>>(p);
   }
+  if (!p.omega_R) return;
+  const std::int64_t items = p.g.rows * column_groups(p.g.cols);
+  add_proposal_scores_kernel<Unit><<<grid_of_warps(items, q), kThreads, 0, q.stream>>>(p);
 }
 
 template <PathRule kRule>

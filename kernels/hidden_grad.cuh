@@ -79,6 +79,28 @@ __global__ void __launch_bounds__(kThreads, kMinBlocks)
   }
 }
 
+// g += omega_R (h - sigma(r)), summed over particles if they share a. One warp per row of g and
+// group of columns. A kernel of its own: in the two above it would cost registers that only it
+// needs.
+template <class Unit>
+__global__ void __launch_bounds__(kThreads, kMinBlocks)
+    add_proposal_scores_kernel(const ScoreGradArgs p) {
+  const std::int64_t H = p.a.cols, groups = column_groups(H);
+  const int of_row = p.a.rows == p.tile.N ? int(p.tile.M) : 1;
+  for (std::int64_t item = first_row(); item < p.g.rows * groups; item += row_stride()) {
+    const std::int64_t k = item / groups, i = (item - k * groups) * kWarp + lane_of_thread();
+    if (i >= H) continue;
+    const std::int64_t first = p.rows.source(k) * of_row;
+    const Unit* unit = reinterpret_cast<const Unit*>(p.s.data) + first * H + i;
+    const float* omega = p.omega_R + first;
+    const float probability =
+        sigmoid(p.a.row(p.rows.source(k))[i] + p.b[i] + p.R.at(first / p.tile.M, i));
+    float sum = 0;
+    for (int m = 0; m < of_row; ++m, unit += H) sum += omega[m] * (load_unit(*unit) - probability);
+    p.g.row(k)[i] += sum;
+  }
+}
+
 // beta = L_bar. One thread per unit.
 __global__ void __launch_bounds__(kThreads, kMinBlocks) make_beta_kernel(const MakeBetaArgs p) {
   for (std::int64_t i = first_element(); i < p.n_s; i += element_stride())

@@ -38,6 +38,12 @@ struct Queue {
 [[nodiscard]] cudaError_t launch_particle_weights(const ParticleWeightsArgs&, const Queue&);
 [[nodiscard]] cudaError_t launch_accumulate_metrics(const AccumulateMetricsArgs&, const Queue&);
 
+// --- a learned proposal
+[[nodiscard]] cudaError_t launch_join_target(const JoinTargetArgs&, const Queue&);
+[[nodiscard]] cudaError_t launch_log_ratio(const LogRatioArgs&, UnitType, const Queue&);
+[[nodiscard]] cudaError_t launch_proposal_weights(const ProposalWeightsArgs&, const Queue&);
+[[nodiscard]] cudaError_t launch_proposal_grad(const ProposalGradArgs&, UnitType, const Queue&);
+
 // --- backward
 [[nodiscard]] cudaError_t launch_output_grad(const OutputGradArgs&, const Queue&);
 [[nodiscard]] cudaError_t launch_path_grad(const PathGradArgs&, UnitType, const Clock*,

@@ -26,6 +26,7 @@ constexpr std::int64_t kMaxDrawnUnits = std::int64_t(1) << 26;
 // Who draws. Hidden layer l uses site l; the others count down from the top.
 enum Site : std::uint32_t {
   kSiteMaxHidden = 200,
+  kSiteInitProposal = 247,
   kSiteOutputSample = 248,
   kSiteGlyphs = 249,
   kSiteSplit = 250,

@@ -1,4 +1,5 @@
-// Eq. (1) (7) (20) (21): h = (u <= sigma(a + b)), written in the type that the products want.
+// Eq. (1) (7) (20) (21): h = (u <= sigma(a + b)), with R sigma(a + b + e), written in the type that
+// the products want.
 //
 // One warp per row, four units per thread: one Philox block, whose state cuRAND sets from the
 // draw's logical index (kernels/philox.hpp), so that no state is kept and the launch shape cannot
@@ -41,19 +42,23 @@ __global__ void __launch_bounds__(kThreads, kMinBlocks)
   for (std::int64_t r = first_row(); r < p.tile.rows(); r += row_stride()) {
     const std::int64_t n = r / p.tile.M, m = r - n * p.tile.M;
     const float* a = p.a.data ? p.a.row(p.a.rows == p.tile.N ? n : r) : nullptr;
+    const bool by_R = p.R.draws(p.tile.first_particle + m);
     for (std::int64_t i = 4 * lane_of_thread(); i < H; i += 4 * kWarp) {
       const float4 uniforms = draw_uniforms(p.draw, clock->step, p.draw.example(p.tile.first + n),
                                             p.tile.first_particle + m, i / 4);
       const float u[4] = {uniforms.x, uniforms.y, uniforms.z, uniforms.w};
-      FourFloats probability{{0.5f, 0.5f, 0.5f, 0.5f}};
+      FourFloats logit{{0.0f, 0.0f, 0.0f, 0.0f}};  // p = 1/2
       FourUnits<Unit> drawn;
       if (a && by_four) {
         const FourFloats four = *reinterpret_cast<const FourFloats*>(a + i);
-        for (int k = 0; k < 4; ++k) probability.v[k] = sigmoid(four.v[k] + p.b[i + k]);
+        for (int k = 0; k < 4; ++k) logit.v[k] = four.v[k] + p.b[i + k];
       } else if (a) {
-        for (int k = 0; k < 4 && i + k < H; ++k) probability.v[k] = sigmoid(a[i + k] + p.b[i + k]);
+        for (int k = 0; k < 4 && i + k < H; ++k) logit.v[k] = a[i + k] + p.b[i + k];
       }
-      for (int k = 0; k < 4; ++k) store_unit(drawn.v[k], u[k] <= probability.v[k]);
+      if (by_R) {
+        for (int k = 0; k < 4 && i + k < H; ++k) logit.v[k] += p.R.at(n, i + k);
+      }
+      for (int k = 0; k < 4; ++k) store_unit(drawn.v[k], u[k] <= sigmoid(logit.v[k]));
       if (by_four) {
         *reinterpret_cast<FourUnits<Unit>*>(h + r * H + i) = drawn;
       } else {

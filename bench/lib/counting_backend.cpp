@@ -52,6 +52,11 @@ double unit_operations(Activation activation) {
   return 0;
 }
 
+// e of a layer and its bias.
+double proposal_floats(const ProposalLogits& R, std::int64_t n_s) {
+  return R.e.data ? double((R.e.rows + 1) * n_s) : 0;
+}
+
 double index_bytes(RowSet rows) { return rows.all() ? 0 : 4 * double(rows.count); }
 
 std::int64_t kept_rows(double keep, std::int64_t rows) {
@@ -136,7 +141,8 @@ struct Counter {
   void count(const SampleHiddenArgs& p) {
     const double units = double(p.tile.rows() * p.s.cols);
     const double logits = p.a.data ? double(p.a.size() + p.a.cols) : 0;
-    kernel("sample_hidden", floats(logits) + unit_bytes() * units, units * (kDraw + kSigmoid + 2));
+    kernel("sample_hidden", floats(logits + proposal_floats(p.R, p.s.cols)) + unit_bytes() * units,
+           units * (kDraw + kSigmoid + 2));
   }
 
   void count(const ActivateArgs& p) {
@@ -216,6 +222,11 @@ struct Counter {
     kernel(summed ? "summed_score_grad" : "score_grad",
            unit_bytes() * read + floats(2 * size + bias + weights) + index_bytes(p.rows),
            4 * read + size * (kSigmoid + 3));
+    if (!p.omega_R) return;
+    kernel("add_proposal_scores",
+           unit_bytes() * read + floats(3 * size + bias + rows + proposal_floats(p.R, p.g.cols)) +
+               index_bytes(p.rows),
+           3 * read + size * (kSigmoid + 3));
   }
 
   void count(const MakeBetaArgs& p) {
@@ -255,6 +266,35 @@ struct Counter {
                floats(double(p.a.size() + cols + p.tile.N) + out * 2 * double(cols)),
            units * (kSigmoid + 6));
     add_splits(rows, 2 * cols);
+  }
+
+  // --- a learned proposal
+
+  void count(const JoinTargetArgs& p) {
+    kernel("join_target", floats(double(p.x.size() + p.y.size() + p.out.size())), 0);
+  }
+
+  void count(const LogRatioArgs& p) {
+    const double rows = double(p.tile.rows()), units = rows * double(p.s.cols);
+    const double logits = p.a.data ? double(p.a.size() + p.a.cols) : 0;
+    const double written = (p.write == Write::add ? 2 : 1) + (p.log_w ? 2 : 0);
+    kernel("log_ratio",
+           floats(logits + proposal_floats(p.R, p.s.cols) + written * rows) + unit_bytes() * units,
+           units * (2 * kSoftplus + 5) + (p.log_w ? rows * (2 * kSpecial + 2) : 0));
+  }
+
+  void count(const ProposalWeightsArgs& p) {
+    const double rows = double(p.tile.rows());
+    kernel("proposal_weights", floats((p.omega ? 5 : 3) * rows), rows * (2 * kSpecial + 4));
+  }
+
+  void count(const ProposalGradArgs& p) {
+    const double rows = double(p.tile.rows()), units = rows * double(p.s.cols);
+    const double logits = p.a.data ? double(p.a.size() + p.a.cols) : 0;
+    const double written = double(p.tile.N * p.s.cols);
+    kernel("proposal_grad",
+           floats(logits + proposal_floats(p.R, p.s.cols) + rows + written) + unit_bytes() * units,
+           units * (kSigmoid + 4));
   }
 
   // --- update

@@ -86,6 +86,7 @@ class Cases {
     forward();
     for (const OutputRow& row : kOutputs) outputs(row.id);
     weigh();
+    proposal();
     path_grads();
     score_grads();
     backward();
@@ -230,6 +231,60 @@ class Cases {
     add("accumulate_metrics", {real(N, 1), share(N, 1), zeros(Kind::sums, 2, 1)},
         [N](Backend& backend, const Operands& in) {
           backend.accumulate_metrics({N, in.floats(0), in.floats(1), in.sums(2)});
+        });
+  }
+
+  // R with the units of this layer and of one before it.
+  void proposal() {
+    const auto [N, M, H, D] = s_;
+    const std::int64_t half = M / 2, rows = rows_;
+    add("join_target", {real(N, D), share(N, D), zeros(Kind::real, N, 2 * D)},
+        [](Backend& backend, const Operands& in) {
+          backend.join_target({Output::bernoulli, in.matrix(0), in.matrix(1), in.matrix(2)});
+        });
+    const auto R = [width = H, half](const Operands& in) {
+      return ProposalLogits{in.matrix(0), in.floats(1), /*first=*/width, /*from_P=*/half};
+    };
+    const Array e = real(N, 2 * H), bias = real(1, 2 * H);
+    for (const bool shared : {true, false}) {
+      const std::string suffix = shared ? ", shared a" : "";
+      const Array a = real(shared ? N : rows, H), b = real(1, H), s = bits(rows, H);
+      add("sample_hidden, R" + suffix, {e, bias, a, b, zeros(Kind::bits, rows, H)},
+          [R, tile = tile_](Backend& backend, const Operands& in) {
+            backend.sample_hidden(
+                {{.seed = 7, .site = 1}, tile, in.matrix(2), in.floats(3), in.bits(4), R(in)});
+          });
+      add("log_ratio" + suffix, {e, bias, a, b, s, real(rows, 1), real(rows, 1)},
+          [R, tile = tile_](Backend& backend, const Operands& in) {
+            backend.log_ratio({tile, in.matrix(2), in.floats(3), in.bits(4), R(in), Write::add,
+                               in.floats(5), in.floats(6)});
+          });
+      add("proposal_grad" + suffix, {e, bias, a, b, s, share(rows, 1), zeros(Kind::real, N, 2 * H)},
+          [R, tile = tile_](Backend& backend, const Operands& in) {
+            backend.proposal_grad(
+                {tile, in.matrix(2), in.floats(3), in.bits(4), R(in), in.floats(5), in.matrix(6)});
+          });
+      const std::int64_t height = shared ? N : rows;
+      add("score_grad, R" + suffix,
+          {e, bias, a, b, s, share(rows, 1), share(rows, 1), zeros(Kind::real, height, H)},
+          [R, height, tile = tile_](Backend& backend, const Operands& in) {
+            backend.score_grad({tile,
+                                in.matrix(2),
+                                in.floats(3),
+                                in.bits(4),
+                                in.floats(5),
+                                /*beta=*/nullptr,
+                                {nullptr, height},
+                                in.matrix(7),
+                                R(in),
+                                in.floats(6)});
+          });
+    }
+    add("proposal_weights",
+        {share(rows, 1), real(rows, 1), real(rows, 1), zeros(Kind::real, rows, 1)},
+        [half, tile = tile_](Backend& backend, const Operands& in) {
+          backend.proposal_weights({tile, ProposalRule::bound, half, 0, in.floats(0), in.floats(1),
+                                    in.floats(2), in.floats(3)});
         });
   }
 

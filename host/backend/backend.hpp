@@ -217,6 +217,12 @@ class Backend : protected DeviceOps<AllOps> {
   RowSet select_rows(const SelectRowsArgs& p) { return call(p); }
   void accumulate_metrics(const AccumulateMetricsArgs& p) { call(p); }
 
+  // --- a learned proposal
+  void join_target(const JoinTargetArgs& p) { call(p); }
+  void log_ratio(const LogRatioArgs& p) { call(p); }
+  void proposal_weights(const ProposalWeightsArgs& p) { call(p); }
+  void proposal_grad(const ProposalGradArgs& p) { call(p); }
+
   // --- backward
   void output_grad(const OutputGradArgs& p) { call(p); }
   void path_grad(const PathGradArgs& p) { call(p); }

@@ -130,6 +130,33 @@ std::size_t border_of_four(std::int64_t cols, std::size_t else_border) {
   return cols % 4 == 0 ? 16 : else_border;
 }
 
+// e and its bias, of which a layer of n_s units has its columns; of no bytes if there is no R.
+struct ProposalPieces {
+  Piece e, bias;
+};
+ProposalPieces check_proposal(const Checker& c, const ProposalLogits& R, const Tile& tile,
+                              std::int64_t n_s) {
+  if (!R.e.data) return {};
+  c.same(R.e.rows, tile.N, "e.rows");
+  c.holds(R.first >= 0 && R.first + n_s <= R.e.cols, "e has no columns for the layer");
+  c.holds(R.from_P >= 0, "from_P is negative");
+  return {c.matrix("e", R.e), c.array("bias of e", R.bias, R.e.cols)};
+}
+
+// a, b and s of an op that knows both distributions of the layer; a and b may be missing together.
+struct LayerPieces {
+  Piece a, b, s;
+};
+LayerPieces check_layer(const Checker& c, const Tile& tile, ConstMatrix a, const float* b,
+                        ConstBits s) {
+  c.tile(tile);
+  c.same(s.rows, tile.rows(), "s.rows");
+  if (!a.data) return {{}, {}, c.bits("s", s)};
+  c.examples_or_particles(a.rows, tile, "a.rows");
+  c.same(a.cols, s.cols, "a.cols");
+  return {c.matrix("a", a), c.array("b", b, a.cols), c.bits("s", s)};
+}
+
 constexpr std::int64_t kMaxIndex = std::numeric_limits<std::int32_t>::max();
 
 // Floats that the parts' runs of `size` lie in.
@@ -211,6 +238,8 @@ void check(const Backend& backend, const SampleHiddenArgs& p) {
   c.same(p.s.rows, p.tile.rows(), "s.rows");
   c.holds(p.s.cols <= kMaxDrawnUnits, "s.cols is more than one site can draw");
   const Piece s = c.bits("s", p.s, border_of_four(p.s.cols, 8));
+  const auto [e, bias] = check_proposal(c, p.R, p.tile, p.s.cols);
+  c.apart({s}, {e, bias});
   if (!p.a.data) return;
   c.examples_or_particles(p.a.rows, p.tile, "a.rows");
   c.same(p.a.cols, p.s.cols, "a.cols");
@@ -271,6 +300,54 @@ void check(const Backend& backend, const AccumulateMetricsArgs& p) {
           {c.array("C_hat", p.C_hat, p.N), c.array("ess", p.ess, p.N)});
 }
 
+// --- a learned proposal
+
+void check(const Backend& backend, const JoinTargetArgs& p) {
+  const Checker c = checker_of(backend, p);
+  c.same(p.x.rows, p.out.rows, "x.rows");
+  c.same(p.y.rows, p.out.rows, "y.rows");
+  c.holds(p.out.cols > p.x.cols, "out has no columns for y");
+  c.same(p.y.cols, target_width(p.output, p.out.cols - p.x.cols), "y.cols");
+  c.apart({c.matrix("out", p.out)}, {c.matrix("x", p.x), c.matrix("y", p.y)});
+}
+
+void check(const Backend& backend, const LogRatioArgs& p) {
+  const Checker c = checker_of(backend, p);
+  const auto [a, b, s] = check_layer(c, p.tile, p.a, p.b, p.s);
+  c.holds(p.R.e.data || p.tile.N == 0, "e is null");
+  // A part of the particles does not tell how many are drawn from P.
+  c.holds(p.R.from_P == 0 || (p.tile.first_particle == 0 && p.R.from_P <= p.tile.M),
+          "from_P is more than the particles of an example");
+  const auto [e, bias] = check_proposal(c, p.R, p.tile, p.s.cols);
+  c.apart({c.array("log_ratio", p.log_ratio, p.tile.rows()),
+           c.array("log_w", p.log_w, p.log_w ? p.tile.rows() : 0)},
+          {a, b, s, e, bias});
+}
+
+void check(const Backend& backend, const ProposalWeightsArgs& p) {
+  const Checker c = checker_of(backend, p);
+  c.tile(p.tile);
+  c.holds(p.from_P >= 0 && p.from_P <= p.tile.M && p.tile.first_particle == 0,
+          "from_P is more than the particles of an example");
+  c.holds(p.rule != ProposalRule::bound || p.tile.M >= 2, "there is no particle to compare with");
+  c.holds(p.omega || (p.rule == ProposalRule::rws && p.from_P == 0), "omega is null");
+  c.apart(
+      {c.array("omega", p.omega, p.omega ? p.tile.rows() : 0),
+       c.array("omega_R", p.omega_R, p.tile.rows())},
+      {c.array("w_bar", p.w_bar, p.tile.rows()), c.array("log_ratio", p.log_ratio, p.tile.rows())});
+}
+
+void check(const Backend& backend, const ProposalGradArgs& p) {
+  const Checker c = checker_of(backend, p);
+  const auto [a, b, s] = check_layer(c, p.tile, p.a, p.b, p.s);
+  c.holds(p.R.e.data || p.tile.N == 0, "e is null");
+  const auto [e, bias] = check_proposal(c, p.R, p.tile, p.s.cols);
+  c.same(p.g_e.rows, p.R.e.rows, "g_e.rows");
+  c.same(p.g_e.cols, p.R.e.cols, "g_e.cols");
+  c.apart({c.matrix("g_e", p.g_e)},
+          {a, b, s, e, bias, c.array("omega_R", p.omega_R, p.tile.rows())});
+}
+
 // --- backward
 
 void check(const Backend& backend, const OutputGradArgs& p) {
@@ -312,6 +389,10 @@ void check(const Backend& backend, const ScoreGradArgs& p) {
   c.apart({c.matrix("g", p.g)}, {c.matrix("a", p.a), c.array("b", p.b, p.a.cols), c.bits("s", p.s),
                                  c.array("omega", p.omega, p.tile.rows()),
                                  c.array("beta", p.beta, p.beta ? p.a.cols : 0), c.index(p.rows)});
+  if (!p.omega_R) return;
+  c.holds(p.R.e.data || p.tile.N == 0, "e is null");
+  const auto [e, bias] = check_proposal(c, p.R, p.tile, p.g.cols);
+  c.apart({c.matrix("g", p.g)}, {e, bias, c.array("omega_R", p.omega_R, p.tile.rows())});
 }
 
 void check(const Backend& backend, const MakeBetaArgs& p) {

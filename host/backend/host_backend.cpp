@@ -95,6 +95,18 @@ void HostBackend::run(const AccumulateMetricsArgs& p) {
   }
 }
 
+void HostBackend::run(const JoinTargetArgs& p) {
+  for (std::int64_t n = 0; n < p.out.rows; ++n) {
+    float* out = std::copy_n(p.x.row(n), p.x.cols, p.out.row(n));
+    for (std::int64_t i = 0; i < p.out.cols - p.x.cols; ++i)
+      out[i] = target_at(p.output, p.y.row(n), i);
+  }
+}
+
+void HostBackend::run(const ProposalWeightsArgs& p) {
+  for (std::int64_t r = 0; r < p.tile.rows(); ++r) proposal_weights_at(p, r);
+}
+
 void HostBackend::run(const MakeBetaArgs& p) {
   for (std::int64_t i = 0; i < p.n_s; ++i)
     p.beta[i] = baseline_at(p.averages[i], p.averages[p.n_s + i]);

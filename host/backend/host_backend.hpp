@@ -36,6 +36,8 @@ class HostBackend : public Backend {
   void run(const ShuffleArgs&) override;
   RowSet run(const SelectRowsArgs&) override;
   void run(const AccumulateMetricsArgs&) override;
+  void run(const JoinTargetArgs&) override;
+  void run(const ProposalWeightsArgs&) override;
   void run(const MakeBetaArgs&) override;
   void run(const GradientNormArgs&) override;
   void run(const BaselineUpdateArgs&) override;

@@ -330,6 +330,74 @@ TEST_P(OpChecks, HiddenGradients) {
                       {"beta overlaps averages", [](B& p) { p.averages = p.beta; }}});
 }
 
+TEST_P(OpChecks, ALearnedProposal) {
+  using J = JoinTargetArgs;
+  expect_refusals<J>([&](const J& p) { backend_->join_target(p); },
+                     {Output::softmax, matrix(N, D), matrix(N, 1), matrix(N, D + 4)},
+                     {{"x.rows", [](J& p) { --p.x.rows; }},
+                      {"y.rows", [](J& p) { --p.y.rows; }},
+                      {"y.cols", [](J& p) { p.output = Output::bernoulli; }},
+                      {"no columns for y", [](J& p) { p.out.cols = D; }},
+                      {"out overlaps x", [](J& p) { p.x.data = p.out.data; }}});
+  const ProposalLogits R{matrix(N, 2 * H), floats(2 * H), /*first=*/H, /*from_P=*/1};
+  using L = LogRatioArgs;
+  expect_refusals<L>([&](const L& p) { backend_->log_ratio(p); },
+                     {.tile = kTile,
+                      .a = matrix(N, H),
+                      .b = floats(H),
+                      .s = bits(kRows, H),
+                      .R = R,
+                      .write = Write::add,
+                      .log_ratio = floats(kRows),
+                      .log_w = floats(kRows)},
+                     {{"a.rows", [](L& p) { --p.a.rows; }},
+                      {"a.cols", [](L& p) { --p.a.cols; }},
+                      {"s.rows", [](L& p) { --p.s.rows; }},
+                      {"b is null", [](L& p) { p.b = nullptr; }},
+                      {"e is null", [](L& p) { p.R.e.data = nullptr; }},
+                      {"e.rows", [](L& p) { --p.R.e.rows; }},
+                      {"no columns", [](L& p) { ++p.R.first; }},
+                      {"bias of e is null", [](L& p) { p.R.bias = nullptr; }},
+                      {"from_P", [](L& p) { p.R.from_P = M + 1; }},
+                      {"from_P", [](L& p) { p.tile.first_particle = 1; }},
+                      {"log_ratio is null", [](L& p) { p.log_ratio = nullptr; }},
+                      {"log_ratio overlaps log_w", [](L& p) { p.log_w = p.log_ratio; }}});
+  using W = ProposalWeightsArgs;
+  expect_refusals<W>([&](const W& p) { backend_->proposal_weights(p); },
+                     {.tile = kTile,
+                      .rule = ProposalRule::bound,
+                      .from_P = 1,
+                      .w_bar = floats(kRows),
+                      .log_ratio = floats(kRows),
+                      .omega = floats(kRows),
+                      .omega_R = floats(kRows)},
+                     {{"from_P", [](W& p) { p.from_P = M + 1; }},
+                      {"omega is null", [](W& p) { p.omega = nullptr; }},
+                      {"omega_R is null", [](W& p) { p.omega_R = nullptr; }},
+                      {"omega overlaps w_bar", [](W& p) { p.w_bar = p.omega; }}});
+  using G = ProposalGradArgs;
+  expect_refusals<G>(
+      [&](const G& p) { backend_->proposal_grad(p); },
+      {.tile = kTile,
+       .a = matrix(kRows, H),
+       .b = floats(H),
+       .s = bits(kRows, H),
+       .R = R,
+       .omega_R = floats(kRows),
+       .g_e = matrix(N, 2 * H)},
+      {{"e is null", [](G& p) { p.R.e.data = nullptr; }},
+       {"g_e.rows", [](G& p) { --p.g_e.rows; }},
+       {"g_e.cols", [](G& p) { --p.g_e.cols; }},
+       {"omega_R is null", [](G& p) { p.omega_R = nullptr; }},
+       {"g_e overlaps e", [](G& p) { p.g_e.data = const_cast<float*>(p.R.e.data); }}});
+  using S = SampleHiddenArgs;
+  expect_refusals<S>([&](const S& p) { backend_->sample_hidden(p); },
+                     {.tile = kTile, .s = bits(kRows, H), .R = R},
+                     {{"e.rows", [](S& p) { --p.R.e.rows; }},
+                      {"no columns", [](S& p) { p.R.first = -1; }},
+                      {"bias of e is null", [](S& p) { p.R.bias = nullptr; }}});
+}
+
 TEST_P(OpChecks, SumsAndDeterministicUnits) {
   const std::int32_t* some = index(2);
   using G = DeterministicGradArgs;

@@ -3,6 +3,7 @@
 #include "kernels/deterministic.cuh"
 #include "kernels/hidden_grad.cuh"
 #include "kernels/operands.cuh"
+#include "kernels/proposal.cuh"
 #include "kernels/sum_particles.cuh"
 #include "kernels/update.cuh"
 #include "tests/fibers/run_kernel.hpp"
@@ -99,6 +100,75 @@ TEST_F(FiberBackward, ScoreGradients) {
       }
     }
   }
+}
+
+// R with the units of two layers, of which this is the second.
+TEST_F(FiberBackward, ALearnedProposal) {
+  const Floats b = normals(H, 5), h = random_bits(N * M * H, 6), omega = normals(N * M, 7),
+               e = normals(2 * N * H, 8), bias = normals(2 * H, 9), ratio = normals(N * M, 10);
+  const ProposalLogits R{matrix(e, 2 * H), bias.data(), /*first=*/H, /*from_P=*/1};
+  const double tolerance = float_tolerance(H + M, 10 * (H + M));
+  for (const std::int64_t a_rows : {std::int64_t(0), N, N * M}) {
+    const Floats a = normals(a_rows * H, 11);
+    const ConstMatrix logits = a_rows > 0 ? matrix(a, H) : ConstMatrix{};
+    const auto of_ratio = [&](Floats& out) {  // log_ratio, then log_w
+      return LogRatioArgs{kTile, logits,     b.data(),   bits(h, H),
+                          R,     Write::add, out.data(), out.data() + N * M};
+    };
+    expect_close(run_kernel(kBlocks, kFewThreads, normals(2 * N * M, 12),
+                            [&](Floats& out) { log_ratio_kernel<float>(of_ratio(out)); }),
+                 plain(normals(2 * N * M, 12),
+                       [&](auto& cpu, Floats& out) { cpu.log_ratio(of_ratio(out)); }),
+                 tolerance, "delta and log_w");
+    const auto of_grad = [&](Floats& out) {
+      return ProposalGradArgs{kTile, logits,       b.data(),          bits(h, H),
+                              R,     omega.data(), matrix(out, 2 * H)};
+    };
+    const auto grad_kernel = [&](Floats& out) {
+      a_rows == N* M ? proposal_grad_kernel<float, false>(of_grad(out))
+                     : proposal_grad_kernel<float, true>(of_grad(out));
+    };
+    const Floats before = normals(2 * N * H, 13);
+    expect_close(run_kernel(kBlocks, kFewThreads, before, grad_kernel),
+                 plain(before, [&](auto& cpu, Floats& out) { cpu.proposal_grad(of_grad(out)); }),
+                 tolerance, "g_e");
+    for (const RowSet rows : {RowSet{nullptr, a_rows}, RowSet{kSome.data(), 5}}) {
+      if (a_rows == 0 || (a_rows == N && !rows.all())) continue;
+      const auto of_scores = [&](Floats& out) {
+        return ScoreGradArgs{kTile,   logits, b.data(),       bits(h, H), omega.data(),
+                             nullptr, rows,   matrix(out, H), R,          ratio.data()};
+      };
+      const auto scores = [&](Floats& out) {
+        a_rows == N ? summed_score_grad_kernel<float>(of_scores(out))
+                    : score_grad_kernel<float>(of_scores(out));
+      };
+      const Floats first = run_kernel(kBlocks, kFewThreads, Floats(rows.count * H), scores);
+      expect_close(
+          run_kernel(kBlocks, kFewThreads, first,
+                     [&](Floats& out) { add_proposal_scores_kernel<float>(of_scores(out)); }),
+          plain(Floats(rows.count * H),
+                [&](auto& cpu, Floats& out) { cpu.score_grad(of_scores(out)); }),
+          tolerance, "g_a through R");
+    }
+  }
+  for (const ProposalRule rule : {ProposalRule::rws, ProposalRule::bound}) {
+    const auto of_weights = [&](Floats& out) {  // omega, then omega_R
+      return ProposalWeightsArgs{kTile,        rule,         /*from_P=*/1, /*c=*/0.3f,
+                                 omega.data(), ratio.data(), out.data(),   out.data() + N * M};
+    };
+    expect_close(run_kernel(kBlocks, kFewThreads, normals(2 * N * M, 14),
+                            [&](Floats& out) { proposal_weights_kernel(of_weights(out)); }),
+                 plain(normals(2 * N * M, 14),
+                       [&](auto& cpu, Floats& out) { cpu.proposal_weights(of_weights(out)); }),
+                 1e-5, "weights of the scores");
+  }
+  const Floats x = normals(N * 3, 15), classes{0, 2, 1, 1, 0};
+  const auto of_join = [&](Floats& out) {
+    return JoinTargetArgs{Output::softmax, matrix(x, 3), matrix(classes, 1), matrix(out, 6)};
+  };
+  EXPECT_EQ(run_kernel(kBlocks, kFewThreads, Floats(N * 6),
+                       [&](Floats& out) { join_target_kernel(of_join(out)); }),
+            plain(Floats(N * 6), [&](auto& cpu, Floats& out) { cpu.join_target(of_join(out)); }));
 }
 
 TEST_F(FiberBackward, BetaOutOfTheAverages) {

@@ -12,6 +12,7 @@
 #include "host/backend/cpu/hidden.hpp"
 #include "host/backend/cpu/output.hpp"
 #include "host/backend/cpu/packed_bits.hpp"
+#include "host/backend/cpu/proposal.hpp"
 #include "host/backend/cpu/sample.hpp"
 #include "host/backend/cpu/simd.hpp"
 #include "host/backend/cpu/tile_product.hpp"
@@ -163,11 +164,18 @@ void CpuBackend::run(const AccumulateMeanOutputArgs& p) { cpu::accumulate_mean_o
 
 void CpuBackend::run(const ParticleWeightsArgs& p) { cpu::particle_weights(p); }
 
+void CpuBackend::run(const LogRatioArgs& p) { cpu::log_ratio(p); }
+
+void CpuBackend::run(const ProposalGradArgs& p) { cpu::proposal_grad(p); }
+
 void CpuBackend::run(const OutputGradArgs& p) { cpu::output_grad(p); }
 
 void CpuBackend::run(const PathGradArgs& p) { cpu::path_grad(p, key(p.draw)); }
 
-void CpuBackend::run(const ScoreGradArgs& p) { cpu::score_grad(p); }
+void CpuBackend::run(const ScoreGradArgs& p) {
+  cpu::score_grad(p);
+  if (p.omega_R) cpu::add_proposal_scores(p);
+}
 
 void CpuBackend::run(const DeterministicGradArgs& p) { cpu::deterministic_grad(p); }
 

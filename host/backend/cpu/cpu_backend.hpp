@@ -39,6 +39,8 @@ class CpuBackend final : public HostBackend {
   void run(const OutputLogProbArgs&) override;
   void run(const AccumulateMeanOutputArgs&) override;
   void run(const ParticleWeightsArgs&) override;
+  void run(const LogRatioArgs&) override;
+  void run(const ProposalGradArgs&) override;
   void run(const OutputGradArgs&) override;
   void run(const PathGradArgs&) override;
   void run(const ScoreGradArgs&) override;

@@ -17,12 +17,15 @@ HWY_BEFORE_NAMESPACE();
 namespace sfnn {
 namespace HWY_NAMESPACE {
 
-// u <= sigma(a + b) is u * q <= 1 with q = 1 + exp(-(a + b)), which spares the division.
-void inverse_probabilities(const float* a, const float* b, std::int64_t count, float* q) {
+// u <= sigma(a + b) is u * q <= 1 with q = 1 + exp(-(a + b)), which spares the division. e, and its
+// bias with it, is null for a particle of P, a, and b with it, for units of p = 1/2.
+void inverse_probabilities(const float* a, const float* b, const float* e, const float* bias,
+                           std::int64_t count, float* q) {
   const VF one = hn::Set(F32(), 1.0f);
   for_vectors(count, [&](auto lanes, std::int64_t i) HWY_ATTR {
-    const VF minus = hn::Neg(hn::Add(lanes.load(a + i), lanes.load(b + i)));
-    hn::Store(hn::Add(one, exp_of(minus)), F32(), q + i);
+    VF logit = a ? hn::Add(lanes.load(a + i), lanes.load(b + i)) : hn::Zero(F32());
+    if (e) logit = hn::Add(logit, hn::Add(lanes.load(e + i), lanes.load(bias + i)));
+    hn::Store(hn::Add(one, exp_of(hn::Neg(logit))), F32(), q + i);
   });
 }
 
@@ -60,11 +63,12 @@ void draw_bits(const Words& draws, std::uint32_t example, std::uint32_t particle
 // Rows first_row .. first_row + rows.
 void sample_rows(const SampleHiddenArgs& p, const DrawKey& key, std::int64_t first_row,
                  std::int64_t rows) {
-  const auto& [draw, tile, a, b, s] = p;
-  const bool shared = a.rows == tile.N;
+  const auto& [draw, tile, a, b, s, R] = p;
+  const bool shared = !a.data || a.rows == tile.N;
+  const bool by_logits = a.data || R.e.data;
   const Words draws(key);
   HWY_ALIGN float q[kDrawChunk];
-  std::fill_n(q, kDrawChunk, 2.0f);  // p = 1/2 if there is no a
+  std::fill_n(q, kDrawChunk, 2.0f);  // p = 1/2 if there are no logits
   const std::int64_t end = first_row + rows;
   for (std::int64_t n = first_row / tile.M; n * tile.M < end; ++n) {
     const std::int64_t first_m = std::max<std::int64_t>(0, first_row - n * tile.M);
@@ -73,10 +77,16 @@ void sample_rows(const SampleHiddenArgs& p, const DrawKey& key, std::int64_t fir
       const std::int64_t count = std::min(kDrawChunk, s.cols - first);
       for (std::int64_t m = first_m; m < end_m; ++m) {
         const std::int64_t r = n * tile.M + m;
-        if (a.data && (!shared || m == first_m))
-          inverse_probabilities(a.row(shared ? n : r) + first, b + first, count, q);
-        draw_bits(draws, std::uint32_t(draw.example(tile.first + n)),
-                  std::uint32_t(tile.first_particle + m), first, count, q, row_words(s, r));
+        const std::int64_t particle = tile.first_particle + m;
+        const bool fresh = !shared || m == first_m || particle == R.from_P;
+        const bool by_R = R.draws(particle);
+        if (by_logits && fresh)
+          inverse_probabilities(a.data ? a.row(shared ? n : r) + first : nullptr,
+                                a.data ? b + first : nullptr,
+                                by_R ? R.e.row(n) + R.first + first : nullptr,
+                                by_R ? R.bias + R.first + first : nullptr, count, q);
+        draw_bits(draws, std::uint32_t(draw.example(tile.first + n)), std::uint32_t(particle),
+                  first, count, q, row_words(s, r));
       }
     }
   }

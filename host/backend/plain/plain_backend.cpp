@@ -10,6 +10,7 @@
 #include "kernels/gather.hpp"
 #include "kernels/hidden_grad.hpp"
 #include "kernels/particle_weights.hpp"
+#include "kernels/proposal.hpp"
 #include "kernels/update.hpp"
 
 namespace sfnn {
@@ -25,6 +26,26 @@ ConstMatrix as_matrix(const ConstOperand& z) { return z.is_bits ? as_matrix(z.bi
 // The row of a matrix that has one row per example, or one per particle, for particle row r.
 const float* row_of(ConstMatrix m, const Tile& tile, std::int64_t r) {
   return m.row(tile.row_in(m.rows, r));
+}
+
+// a + b of particle row r; zero if there is no a.
+float logit_at(ConstMatrix a, const float* b, const Tile& tile, std::int64_t r, std::int64_t i) {
+  return a.data ? row_of(a, tile, r)[i] + b[i] : 0.0f;
+}
+
+// g += omega_R (h - sigma(r)), summed over particles if they share a.
+void add_proposal_scores(const ScoreGradArgs& p) {
+  const ConstMatrix h = as_matrix(p.s);
+  const std::int64_t of_row = p.a.rows == p.tile.N ? p.tile.M : 1;
+  for (std::int64_t k = 0; k < p.g.rows; ++k) {
+    const std::int64_t first = p.rows.source(k) * of_row;
+    for (std::int64_t r = first; r < first + of_row; ++r) {
+      for (std::int64_t i = 0; i < p.g.cols; ++i) {
+        const float logit = logit_at(p.a, p.b, p.tile, r, i) + p.R.at(r / p.tile.M, i);
+        p.g.row(k)[i] += p.omega_R[r] * (h.row(r)[i] - sigmoid(logit));
+      }
+    }
+  }
 }
 
 float log_sum_exp_of_row(const float* o, const float* c, std::int64_t D) {
@@ -119,7 +140,8 @@ void PlainBackend::run(const SampleHiddenArgs& p) {
   for (std::int64_t r = 0; r < p.tile.rows(); ++r) {
     const auto [example, particle] = drawing_row(p.tile, p.draw, r);
     for (std::int64_t i = 0; i < h.cols; ++i) {
-      const float probability = p.a.data ? sigmoid(row_of(p.a, p.tile, r)[i] + p.b[i]) : 0.5f;
+      const float e = p.R.draws(particle) ? p.R.at(r / p.tile.M, i) : 0.0f;
+      const float probability = sigmoid(logit_at(p.a, p.b, p.tile, r, i) + e);
       h.row(r)[i] = uniform(key(p.draw), example, particle, i) <= probability ? 1.0f : 0.0f;
     }
   }
@@ -178,6 +200,32 @@ void PlainBackend::run(const ParticleWeightsArgs& p) {
     for (std::int64_t m = 0; m < M; ++m) particles.add(row[m]);
     for (std::int64_t m = 0; m < M; ++m)
       p.omega[n * M + m] = omega_at(p.omega_rule, particles, row[m], p.w_bar[n * M + m]);
+  }
+}
+
+void PlainBackend::run(const LogRatioArgs& p) {
+  const ConstMatrix h = as_matrix(p.s);
+  const float share_P = float(p.R.from_P) / float(p.tile.M);
+  for (std::int64_t r = 0; r < p.tile.rows(); ++r) {
+    double sum = 0;
+    for (std::int64_t i = 0; i < h.cols; ++i)
+      sum += log_ratio_at(logit_at(p.a, p.b, p.tile, r, i), p.R.at(r / p.tile.M, i), h.row(r)[i]);
+    float& delta = p.log_ratio[r];
+    delta = p.write == Write::add ? delta + float(sum) : float(sum);
+    if (p.log_w) p.log_w[r] += log_weight_of_ratio(delta, share_P);
+  }
+}
+
+void PlainBackend::run(const ProposalGradArgs& p) {
+  const ConstMatrix h = as_matrix(p.s);
+  for (std::int64_t n = 0; n < p.tile.N; ++n) {
+    for (std::int64_t i = 0; i < h.cols; ++i) {
+      float sum = 0;
+      for (std::int64_t r = n * p.tile.M; r < (n + 1) * p.tile.M; ++r)
+        sum +=
+            p.omega_R[r] * (h.row(r)[i] - sigmoid(logit_at(p.a, p.b, p.tile, r, i) + p.R.at(n, i)));
+      p.g_e.row(n)[p.R.first + i] = sum;
+    }
   }
 }
 
@@ -255,6 +303,7 @@ void PlainBackend::run(const ScoreGradArgs& p) {
       p.g.row(k)[i] = summed_score(sums, omega_sum, beta(i), probability, float(M));
     }
   }
+  if (p.omega_R) add_proposal_scores(p);
 }
 
 void PlainBackend::run(const DeterministicGradArgs& p) {

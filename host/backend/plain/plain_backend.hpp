@@ -29,6 +29,8 @@ class PlainBackend : public HostBackend {
   void run(const OutputLogProbArgs&) override;
   void run(const AccumulateMeanOutputArgs&) override;
   void run(const ParticleWeightsArgs&) override;
+  void run(const LogRatioArgs&) override;
+  void run(const ProposalGradArgs&) override;
   void run(const OutputGradArgs&) override;
   void run(const PathGradArgs&) override;
   void run(const ScoreGradArgs&) override;
