@@ -45,12 +45,11 @@ std::vector<Piece> pieces_of(const NetworkSpec& spec, double scale, double sigma
 }
 
 // One normal per pair of words; the row takes the particle's place in the index.
-void fill(const Piece& piece, std::uint64_t seed, float* out) {
+void fill(const Piece& piece, const DrawKey& key, float* out) {
   if (piece.tensor == 0) {
     std::fill_n(out, piece.size(), float(piece.value));
     return;
   }
-  const DrawKey key{seed, /*step=*/0, kSiteInitWeights};
   for (std::int64_t j = 0; j < piece.rows; ++j)
     cpu::fill_normals(key, piece.tensor, std::uint32_t(piece.first_row + j), piece.value,
                       {out + j * piece.cols, std::size_t(piece.drawn_cols)});
@@ -59,26 +58,27 @@ void fill(const Piece& piece, std::uint64_t seed, float* out) {
 }  // namespace
 
 std::vector<float> initial_params(const NetworkSpec& spec, std::uint64_t seed, double scale,
-                                  double sigma) {
+                                  double sigma, std::uint32_t site) {
   std::vector<float> params(ParamLayout(spec).size);
+  const DrawKey key{seed, /*step=*/0, site};
   for (const Piece& piece : pieces_of(spec, scale, sigma))
-    fill(piece, seed, params.data() + piece.offset);
+    fill(piece, key, params.data() + piece.offset);
   return params;
 }
 
 void draw_initial_params(Backend& backend, const NetworkSpec& spec, const InitialWeights& weights,
                          float* params) {
   const std::vector<Piece> pieces = pieces_of(spec, weights.scale, weights.sigma);
+  const DrawKey key{weights.seed, /*step=*/0, weights.site};
   if (backend.is_host_memory()) {
-    backend.for_each(std::int64_t(pieces.size()), [&](std::int64_t i, int) {
-      fill(pieces[i], weights.seed, params + pieces[i].offset);
-    });
+    backend.for_each(std::int64_t(pieces.size()),
+                     [&](std::int64_t i, int) { fill(pieces[i], key, params + pieces[i].offset); });
     return;
   }
   std::vector<float> drawn;
   for (const Piece& piece : pieces) {
     drawn.assign(piece.size(), 0);
-    fill(piece, weights.seed, drawn.data());
+    fill(piece, key, drawn.data());
     backend.upload(std::as_bytes(std::span(drawn)),
                    reinterpret_cast<std::byte*>(params + piece.offset));
   }

@@ -16,6 +16,7 @@
 
 #include "kernels/activations.hpp"
 #include "kernels/output.hpp"
+#include "kernels/philox.hpp"
 #include "kernels/views.hpp"
 
 namespace sfnn {

@@ -26,27 +26,51 @@ void Pass::backward(const float* params, const float* beta, const float* C_hat, 
     throw ShapeError("backward: the estimator takes a beta off, and there is none");
   const Range range(backend_, "backward");
   choose_rows();
+  {
+    const Range output_range(backend_, "output");
+    const Matrix g_scale = g_scale_.top(output_rows_.count);
+    backend_.output_grad({.of = output(params),
+                          .weight = output_weight_,
+                          .rows = output_rows_,
+                          .g_o = g_o_.top(output_rows_.count),
+                          .g_scale = g_scale});
+    if (layout_.rho.size() > 0)
+      backend_.accumulate_column_sums({.g = g_scale, .gb = layout_.rho.in(part).data});
+  }
+  back_propagate(params, beta, C_hat, part);
+}
+
+void Pass::backward_from_output(const float* params, float* part) {
+  const Range range(backend_, "backward");
+  hidden_rows_ = output_rows_ = {nullptr, tile_.rows()};
+  back_propagate(params, nullptr, nullptr, part);
+}
+
+// From g_o, which is there, down to the first layer.
+void Pass::back_propagate(const float* params, const float* beta, const float* C_hat, float* part) {
   turn_ = 0;
-  backward_output(params, part);
+  {
+    const Range range(backend_, "output");
+    const Flow top{g_o_.top(output_rows_.count), output_rows_, tile_.M > 1, layout_.V.in(params)};
+    accumulate_weights(spec_.depth(), top, layout_.V.in(part), layout_.c.in(part).data);
+    flows_.assign(1, top);
+  }
   for (std::int64_t l = spec_.depth() - 1; l >= 0; --l) {
     backward_layer(l, params, beta, C_hat, part);
   }
 }
 
-void Pass::backward_output(const float* params, float* part) {
-  const Range range(backend_, "output");
-  const Matrix g_o = g_o_.top(output_rows_.count);
-  const Matrix g_scale = g_scale_.top(output_rows_.count);
-  backend_.output_grad({.of = output(params),
-                        .weight = output_weight_,
-                        .rows = output_rows_,
-                        .g_o = g_o,
-                        .g_scale = g_scale});
-  if (layout_.rho.size() > 0)
-    backend_.accumulate_column_sums({.g = g_scale, .gb = layout_.rho.in(part).data});
-  const Flow top{g_o, output_rows_, tile_.M > 1, layout_.V.in(params)};
-  accumulate_weights(spec_.depth(), top, layout_.V.in(part), layout_.c.in(part).data);
-  flows_.assign(1, top);
+void Pass::proposal_gradient(const float* params, const Matrix& g_e) const {
+  for (std::int64_t l = 0; l < spec_.depth(); ++l) {
+    if (!spec_.hidden[l].samples()) continue;
+    backend_.proposal_grad({.tile = tile_,
+                            .a = a_s(l),
+                            .b = layout_.hidden[l].b_s.in(params).data,
+                            .s = s(l),
+                            .R = proposal(l),
+                            .omega_R = omega_R_,
+                            .g_e = g_e});
+  }
 }
 
 // Turns the flows out of the layer above into the layer's own gradients and into the flows that
@@ -134,6 +158,7 @@ Pass::Flow Pass::backward_score(std::int64_t l, const float* params, const float
   const bool shared = layers_[l].input_shared;
   const RowSet rows = shared ? all_examples() : hidden_rows_;
   const Matrix g = next_gradient(rows.count, spec_.hidden[l].n_s);
+  const bool through_R = R_.e.data && options_.proposal.rule == ProposalRule::bound;
   backend_.score_grad({.tile = tile_,
                        .a = a_s(l),
                        .b = b,
@@ -141,7 +166,9 @@ Pass::Flow Pass::backward_score(std::int64_t l, const float* params, const float
                        .omega = omega_,
                        .beta = beta ? beta + part_layout_.beta_offset[l] : nullptr,
                        .rows = rows,
-                       .g = g});
+                       .g = g,
+                       .R = proposal(l),
+                       .omega_R = through_R ? omega_R_ : nullptr});
   if (options_.estimator.has_moving_state()) {
     backend_.accumulate_baseline(
         {.tile = tile_,

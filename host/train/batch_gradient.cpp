@@ -24,12 +24,21 @@ BatchGradient::BatchGradient(const StepNetworks& networks, const TrainOptions& o
   for (int lane = 0; lane < plan.lanes; ++lane)
     passes_.push_back(std::make_unique<Pass>(model_.backend(), model_.spec(), plan_.pass,
                                              plan.tiling.tile, plan.M));
+  for (int lane = 0; networks.R() && lane < plan.lanes; ++lane)
+    proposals_.push_back(std::make_unique<ProposalPass>(
+        model_.backend(), networks.R()->model.spec(), plan.tiling.tile, /*backward=*/true));
 }
 
 std::size_t BatchGradient::bytes(Backend& backend, const NetworkSpec& spec, const TrainPlan& plan) {
   const PartLayout part(spec, plan.pass.estimator);
-  return plan.lanes * Pass::bytes(backend, spec, plan.pass, plan.tiling.tile, plan.M) +
-         sizeof(float) * (plan.parts_with_tiles() * part.size() + part.beta_size + 2 * plan.batch);
+  std::int64_t part_size = part.size();
+  std::size_t lane = Pass::bytes(backend, spec, plan.pass, plan.tiling.tile, plan.M);
+  if (plan.R) {
+    part_size += ParamLayout(*plan.R).size;
+    lane += ProposalPass::bytes(backend, *plan.R, plan.tiling.tile, /*backward=*/true);
+  }
+  return plan.lanes * lane +
+         sizeof(float) * (plan.parts_with_tiles() * part_size + part.beta_size + 2 * plan.batch);
 }
 
 void BatchGradient::enqueue(const Batches& batches, std::int64_t N) {
@@ -51,13 +60,17 @@ void BatchGradient::enqueue_tile(const Batches& batches, const Tile& tile, int l
   Pass& pass = *passes_[lane];
   float* C_hat = C_hat_.floats() + tile.first;
   batches.data().gather(tile, randomness_, model_.gather_units(), pass);
-  pass.forward(tile, model_.params());
+  const StepNetworks::Network* R = networks_.R();
+  pass.forward(tile, model_.params(),
+               R ? proposals_[lane]->forward(tile, pass, model_.spec().output, R->model.params())
+                 : ProposalLogits{});
   {
     const Range range(model_.backend(), "weigh");
     pass.log_prob(model_.params());
     pass.weigh(C_hat, ess_.floats() + tile.first);
   }
   pass.backward(model_.params(), betas_.data(), C_hat, part + networks_.P().offset);
+  if (R) proposals_[lane]->backward(pass, model_.params(), R->model.params(), part + R->offset);
 }
 
 Parts BatchGradient::parts(std::int64_t N) const {
@@ -88,6 +101,7 @@ std::vector<float> BatchGradient::download_sum(std::int64_t N) const {
 std::size_t BatchGradient::workspace_bytes() const {
   std::size_t bytes = parts_.bytes() + C_hat_.bytes() + ess_.bytes() + betas_.bytes();
   for (const auto& pass : passes_) bytes += pass->workspace_bytes();
+  for (const auto& pass : proposals_) bytes += pass->workspace_bytes();
   return bytes;
 }
 

@@ -11,6 +11,7 @@
 #include "host/train/batches.hpp"
 #include "host/train/betas.hpp"
 #include "host/train/pass.hpp"
+#include "host/train/proposal.hpp"
 #include "host/train/step_networks.hpp"
 #include "host/train/train_options.hpp"
 #include "host/train/train_plan.hpp"
@@ -51,7 +52,8 @@ class BatchGradient {
   TrainPlan plan_;
   float baseline_decay_;
   StagedData::Randomness randomness_;
-  std::vector<std::unique_ptr<Pass>> passes_;  // one per lane
+  std::vector<std::unique_ptr<Pass>> passes_;             // one per lane
+  std::vector<std::unique_ptr<ProposalPass>> proposals_;  // the same, if there is an R
   Buffer parts_, C_hat_, ess_, baseline_;
   Betas betas_;
 };

@@ -7,6 +7,7 @@
 #include "host/base/error.hpp"
 #include "host/base/statistics.hpp"
 #include "host/train/pass.hpp"
+#include "host/train/proposal.hpp"
 #include "host/train/staged_data.hpp"
 #include "kernels/output.hpp"
 #include "kernels/particle_weights.hpp"
@@ -33,16 +34,47 @@ struct OneDraw {
 // M figures.
 constexpr std::int64_t kParts = 32;
 
+// A pass of P and, if particles are drawn from R, one of R beside it.
+struct DrawingPass {
+  DrawingPass(const Model& model, const Model* of_R, std::uint64_t seed, bool same_draws,
+              std::int64_t tile, std::int64_t M)
+      : P(model),
+        R(of_R),
+        pass(model.backend(), model.spec(),
+             {.seed = seed,
+              .first_site = model.first_site(),
+              .same_draws = same_draws,
+              .backward = false,
+              .y_units = model.target_units(),
+              .proposal = {.on = of_R != nullptr}},
+             tile, M) {
+    if (R) proposal.emplace(model.backend(), R->spec(), tile, /*backward=*/false);
+  }
+
+  // Of a tile whose x and y are in the pass, or of a further chunk of its particles.
+  void forward(const Tile& tile) {
+    if (R && tile.first_particle == 0)
+      e = proposal->forward(tile, pass, P.spec().output, R->params());
+    pass.forward(tile, P.params(), e);
+  }
+
+  const Model& P;
+  const Model* R;  // null: there is none
+  Pass pass;
+  std::optional<ProposalPass> proposal;
+  ProposalLogits e;
+};
+
 // One lane's workspace.
 struct Lane {
-  Lane(Backend& backend, const NetworkSpec& spec, const PassOptions& options, std::int64_t tile,
+  Lane(const Model& model, const Model* R, std::uint64_t seed, bool same_draws, std::int64_t tile,
        std::int64_t chunk, bool predict)
-      : pass(backend, spec, options, tile, chunk),
-        mean(backend, predict ? sizeof(float) * tile * spec.D_out : 0),
+      : drawing(model, R, seed, same_draws, tile, chunk),
+        mean(model.backend(), predict ? sizeof(float) * tile * model.spec().D_out : 0),
         log_w(tile * chunk),
-        mean_host(predict ? tile * spec.D_out : 0) {}
+        mean_host(predict ? tile * model.spec().D_out : 0) {}
 
-  Pass pass;
+  DrawingPass drawing;
   Buffer mean;
   std::vector<float> log_w, mean_host;
 };
@@ -141,20 +173,21 @@ struct Evaluator {
 void Evaluator::add(Tile tile, Lane& lane, Sums& sums, OneDraw& draw) const {
   Backend& backend = model.backend();
   RunningCriterion criterion(tile.N);
-  data.staged().gather(tile, {}, model.gather_units(), lane.pass);
+  Pass& pass = lane.drawing.pass;
+  data.staged().gather(tile, {}, model.gather_units(), pass);
   if (predict) backend.fill_zero(lane.mean.data(), lane.mean.bytes());
   for (std::int64_t m = 0; m < M; m += kParticleChunk) {
     tile.first_particle = m;
     tile.M = std::min(kParticleChunk, M - m);
-    lane.pass.forward(tile, model.params());
+    lane.drawing.forward(tile);
     const Range range(backend, "weigh");
-    lane.pass.log_prob(model.params());
+    pass.log_prob(model.params());
     if (predict) {
       backend.accumulate_mean_output(
-          {lane.pass.output(model.params()), {lane.mean.floats(), tile.N, spec().D_out}});
+          {pass.output(model.params()), {lane.mean.floats(), tile.N, spec().D_out}});
     }
     const std::span log_w(lane.log_w.data(), tile.rows());
-    download(backend, lane.pass.log_w(), log_w);
+    download(backend, pass.log_w(), log_w);
     criterion.add(tile, log_w.data(), sums.curve);
   }
   for (std::int64_t n = 0; n < tile.N; ++n) {
@@ -294,19 +327,7 @@ std::int64_t evaluation_tile(const Model& model, const Examples& examples, std::
       .tile;
 }
 
-}  // namespace
-
-EvaluationData::EvaluationData(const Model& model, const Examples& examples, std::int64_t particles)
-    : examples_(examples),
-      staged_(model.backend(), examples, evaluation_tile(model, examples, particles)) {}
-
-Evaluation evaluate(const Model& model, const Examples& examples, const EvaluateOptions& options) {
-  return evaluate(model, EvaluationData(model, examples, options.particles), options);
-}
-
-namespace {
-
-OneDraw evaluate_once(const Model& model, const EvaluationData& data,
+OneDraw evaluate_once(const Model& model, const Model* R, const EvaluationData& data,
                       const EvaluateOptions& options, std::uint64_t seed) {
   Backend& backend = model.backend();
   const std::int64_t M = particles_of(model.spec(), options.particles);
@@ -316,13 +337,8 @@ OneDraw evaluate_once(const Model& model, const EvaluationData& data,
   const bool predict = options.predict && has_prediction_figures(model.spec().output);
   std::vector<std::unique_ptr<Lane>> lanes;
   for (std::int64_t lane = 0; lane < std::min<std::int64_t>(backend.lanes(), parts); ++lane) {
-    lanes.push_back(std::make_unique<Lane>(backend, model.spec(),
-                                           PassOptions{.seed = seed,
-                                                       .first_site = model.first_site(),
-                                                       .same_draws = options.same_draws,
-                                                       .backward = false,
-                                                       .y_units = model.target_units()},
-                                           tile_size, std::min(M, kParticleChunk), predict));
+    lanes.push_back(std::make_unique<Lane>(model, R, seed, options.same_draws, tile_size,
+                                           std::min(M, kParticleChunk), predict));
   }
   const Evaluator evaluator{.model = model, .data = data, .M = M, .predict = predict};
   OneDraw draw{.figures = {.examples = count, .particles = M, .log_p = std::vector<double>(count)},
@@ -341,33 +357,53 @@ OneDraw evaluate_once(const Model& model, const EvaluationData& data,
   return draw;
 }
 
-}  // namespace
-
-Evaluation evaluate(const Model& model, const EvaluationData& data,
-                    const EvaluateOptions& options) {
-  if (options.draws < 1) throw ConfigError("an evaluation needs at least one draw");
-  const Range range(model.backend(), "evaluate");
+// By particles of R, or of P if there is none.
+Evaluation evaluate_by(const Model* R, const Model& model, const EvaluationData& data,
+                       const EvaluateOptions& options) {
   // A network that draws nothing says the same each time.
   const std::int64_t count = model.spec().samples() ? options.draws : 1;
   std::vector<OneDraw> draws;
   for (std::int64_t k = 0; k < count; ++k)
-    draws.push_back(evaluate_once(model, data, options, options.seed + std::uint64_t(k)));
+    draws.push_back(evaluate_once(model, R, data, options, options.seed + std::uint64_t(k)));
   return mean_of_draws(model, draws);
+}
+
+}  // namespace
+
+EvaluationData::EvaluationData(const Model& model, const Examples& examples, std::int64_t particles)
+    : examples_(examples),
+      staged_(model.backend(), examples, evaluation_tile(model, examples, particles)) {}
+
+Evaluation evaluate(const Model& model, const Examples& examples, const EvaluateOptions& options,
+                    const Model* R) {
+  return evaluate(model, EvaluationData(model, examples, options.particles), options, R);
+}
+
+Evaluation evaluate(const Model& model, const EvaluationData& data, const EvaluateOptions& options,
+                    const Model* R) {
+  if (options.draws < 1) throw ConfigError("an evaluation needs at least one draw");
+  const Range range(model.backend(), "evaluate");
+  Evaluation result = evaluate_by(/*R=*/nullptr, model, data, options);
+  if (!R) return result;
+  EvaluateOptions without_prediction = options;  // that is made by draws of P
+  without_prediction.predict = false;
+  Evaluation by_R = evaluate_by(R, model, data, without_prediction);
+  result.proposal = {.nll = by_R.nll,
+                     .nll_se = by_R.standard_error.nll,
+                     .nll_draw_sd = by_R.draw_sd.nll,
+                     .curve = std::move(by_R.curve),
+                     .effective_particles = by_R.effective_particles};
+  return result;
 }
 
 SampledOutputs sample_outputs(const Model& model, const Examples& examples,
                               std::span<const std::int32_t> rows, std::int64_t M,
-                              std::uint64_t seed, bool same_draws) {
+                              std::uint64_t seed, bool same_draws, const Model* R) {
   Backend& backend = model.backend();
   const NetworkSpec& spec = model.spec();
   const StagedData data(backend, examples, /*height=*/1);
-  Pass pass(backend, spec,
-            {.seed = seed,
-             .first_site = model.first_site(),
-             .same_draws = same_draws,
-             .backward = false,
-             .y_units = model.target_units()},
-            1, spec.samples() ? M : 1);
+  DrawingPass drawing(model, R, seed, same_draws, /*tile=*/1, spec.samples() ? M : 1);
+  Pass& pass = drawing.pass;
   backend.set_clock({.step = kEvaluationStep});
   const std::int64_t D = spec.D_out;
   const bool has_sigma = row_of(spec.output).family == Output::gaussian;
@@ -378,7 +414,7 @@ SampledOutputs sample_outputs(const Model& model, const Examples& examples,
   for (std::int32_t row : rows) {
     const Tile tile{.first = row, .N = 1, .M = spec.samples() ? M : 1};
     data.gather(tile, {}, model.gather_units(), pass);
-    pass.forward(tile, model.params());
+    drawing.forward(tile);
     o.resize(tile.rows() * spec.logits());
     const OutputOperands operands = pass.output(model.params());
     download(backend, operands.o.data, o);

@@ -31,8 +31,11 @@ class EvaluationData {
   StagedData staged_;
 };
 
-Evaluation evaluate(const Model&, const Examples&, const EvaluateOptions&);
-Evaluation evaluate(const Model&, const EvaluationData&, const EvaluateOptions&);
+// With R, the figures by its particles are measured beside those by P's.
+Evaluation evaluate(const Model&, const Examples&, const EvaluateOptions&,
+                    const Model* R = nullptr);
+Evaluation evaluate(const Model&, const EvaluationData&, const EvaluateOptions&,
+                    const Model* R = nullptr);
 
 struct SampledOutputs {
   std::vector<float> means = {};   // E[y|h], [rows, M, D_out]
@@ -40,8 +43,9 @@ struct SampledOutputs {
 };
 
 // P(y|h^m) for M draws of the hidden units of each listed example. same_draws: as in
-// PredictOptions.
+// PredictOptions. With R they are drawn given the example's y, too.
 SampledOutputs sample_outputs(const Model&, const Examples&, std::span<const std::int32_t> rows,
-                              std::int64_t M, std::uint64_t seed, bool same_draws = false);
+                              std::int64_t M, std::uint64_t seed, bool same_draws = false,
+                              const Model* R = nullptr);
 
 }  // namespace sfnn

@@ -20,6 +20,7 @@ std::vector<float> downloaded(Backend& backend, const Matrix& from) {
 TrainPlan plan_draws(const Model& model, TrainOptions options, const DataSet& data) {
   options.warmup_epochs = 0;  // whatever the epochs are, this fits
   options.warmup_steps.reset();
+  options.proposal.on = false;
   return plan_training(model.backend(), model.spec(), options, data);
 }
 

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "host/train/train_state.hpp"
+
 namespace sfnn {
 namespace {
 
@@ -35,8 +37,11 @@ double decay_of(ParamGroup group, const TrainOptions& options) {
 
 // Parameters that learn alike and follow each other are one segment, the gaps between them
 // included. Heads lie side by side in a row of V, so that one of sigmas makes segments of each.
-std::vector<UpdateSegment> segments_of(const ParamLayout& layout, const TrainOptions& options) {
+std::vector<UpdateSegment> segments_of(const std::string& network, const ParamLayout& layout,
+                                       const TrainOptions& options) {
   std::vector<UpdateSegment> segments;
+  const double rate_of_R = options.proposal.learning_rate.value_or(options.learning_rate) /
+                           (options.learning_rate > 0 ? options.learning_rate : 1);
   const auto begin = [&](std::int64_t offset, double rate, double decay) {
     const UpdateSegment segment{.end = layout.size, .rate = float(rate), .decay = float(decay)};
     if (!segments.empty()) {
@@ -46,7 +51,8 @@ std::vector<UpdateSegment> segments_of(const ParamLayout& layout, const TrainOpt
     segments.push_back(segment);
   };
   for (const ParamSlot& slot : layout.slots()) {
-    const double rate = rate_of(slot, layout, options), decay = decay_of(slot.group, options);
+    const double rate = network == kModelR ? rate_of_R : rate_of(slot, layout, options);
+    const double decay = decay_of(slot.group, options);
     begin(slot.offset, rate, decay);
     if (slot.sigma_cols == 0) continue;
     for (std::int64_t row = 0; row < slot.rows; ++row) {
@@ -68,7 +74,7 @@ Optimizer::Optimizer(StepNetworks& networks, const TrainOptions& options)
   Backend& backend = networks.P().model.backend();
   for (StepNetworks::Network& network : networks) {
     const ParamLayout& layout = network.model.layout();
-    const std::vector<UpdateSegment> segments = segments_of(layout, options);
+    const std::vector<UpdateSegment> segments = segments_of(network.name, layout, options);
     const auto bytes = std::as_bytes(std::span(segments));
     Trained& trained = trained_.emplace_back(Trained{
         .network = &network, .segments = {backend, bytes.size()}, .first_run = square_runs_});
@@ -82,10 +88,12 @@ Optimizer::Optimizer(StepNetworks& networks, const TrainOptions& options)
   if (options.clip_norm > 0) clip_ = Buffer(backend, sizeof(float));
 }
 
-std::size_t Optimizer::bytes(const NetworkSpec& spec, const TrainOptions& options) {
+std::size_t Optimizer::bytes(const NetworkSpec& spec, const TrainOptions& options,
+                             const std::string& network) {
   const ParamLayout layout(spec);
-  return sizeof(UpdateSegment) * segments_of(layout, options).size() +
-         sizeof(float) * (square_runs(layout.size) + (options.clip_norm > 0 ? 1 : 0));
+  const bool clips = network == kModelP && options.clip_norm > 0;  // one factor for all networks
+  return sizeof(UpdateSegment) * segments_of(network, layout, options).size() +
+         sizeof(float) * (square_runs(layout.size) + (clips ? 1 : 0));
 }
 
 std::size_t Optimizer::bytes() const {

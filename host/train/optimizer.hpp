@@ -18,7 +18,7 @@ class Optimizer {
   // The networks must outlive this. With options.ema each of them gets its average.
   Optimizer(StepNetworks&, const TrainOptions&);
   // What it will take of the backend's memory for a network, besides what state_arrays lists.
-  static std::size_t bytes(const NetworkSpec&, const TrainOptions&);
+  static std::size_t bytes(const NetworkSpec&, const TrainOptions&, const std::string& network);
 
   // What the update reads from the clock in this step; the rest of the clock is left alone.
   Clock rates(std::int64_t step, double learning_rate) const;

@@ -67,9 +67,12 @@ Pass::Pass(Backend& backend, const NetworkSpec& spec, const PassOptions& options
 // one above.
 void Pass::plan() {
   bool shared = true;
+  std::int64_t units = 0;
   for (std::int64_t l = 0; l < spec_.depth(); ++l) {
     const LayerSpec& spec = spec_.hidden[l];
     Layer& layer = layers_[l];
+    layer.first_unit = units;
+    units += spec.n_s;
     layer.name = fmt::format("layer {}", l + 1);
     layer.input_shared = shared;
     shared = shared && !spec.samples();
@@ -92,7 +95,7 @@ std::size_t Pass::lay_out(std::byte* base, std::int64_t max_examples, std::int64
   const std::int64_t N = max_examples, rows = N * M;
   Carver carver(base);
   x_ = carver.matrix(N, spec_.D_in);
-  y_ = carver.matrix(N, spec_.target_width());
+  if (!options_.given_gradient) y_ = carver.matrix(N, spec_.target_width());
   for (std::int64_t l = 0; l < spec_.depth(); ++l) {
     const LayerSpec& spec = spec_.hidden[l];
     Layer& layer = layers_[l];
@@ -105,14 +108,19 @@ std::size_t Pass::lay_out(std::byte* base, std::int64_t max_examples, std::int64
     }
   }
   o_ = carver.matrix(rows, spec_.logits());
-  log_w_ = carver.matrix(rows, 1).data;
-  w_bar_ = carver.matrix(rows, 1).data;
+  if (!options_.given_gradient) {
+    log_w_ = carver.matrix(rows, 1).data;
+    w_bar_ = carver.matrix(rows, 1).data;
+  }
+  if (options_.proposal.on) log_ratio_ = carver.matrix(rows, 1).data;
   const auto weights = [&](bool of_w_bar) {
     return of_w_bar ? w_bar_ : carver.matrix(rows, 1).data;
   };
   if (options_.backward) {
     if (options_.estimator.omega != OmegaRule::none)
-      omega_ = weights(options_.estimator.omega == OmegaRule::w_bar);
+      omega_ =
+          weights(options_.estimator.omega == OmegaRule::w_bar && options_.proposal.from_P == 0);
+    if (options_.proposal.on) omega_R_ = carver.matrix(rows, 1).data;
     output_weight_ = weights(follows_w_bar(options_.estimator.output_weight));
     live_index_ = reinterpret_cast<std::int32_t*>(carver.bytes(sizeof(std::int32_t) * rows));
     g_o_ = carver.matrix(rows, spec_.logits());
@@ -166,9 +174,14 @@ void Pass::multiply_input(std::int64_t l, ConstMatrix W, Matrix out) {
   backend_.multiply({.z = input(l), .W = W, .out = out});
 }
 
-void Pass::forward(const Tile& tile, const float* params, const HiddenBits* given) {
+void Pass::forward(const Tile& tile, const float* params, const ProposalLogits& R,
+                   const HiddenBits* given) {
+  if (R.e.data && !options_.proposal.on)
+    throw ShapeError("a pass without a proposal was given one");
   const Range range(backend_, "forward");
   tile_ = tile;
+  R_ = R;
+  R_.from_P = options_.proposal.from_P;
   for (std::int64_t l = 0; l < spec_.depth(); ++l) forward_layer(l, params, given);
   forward_output(params);
 }
@@ -184,8 +197,12 @@ void Pass::forward_layer(std::int64_t l, const float* params, const HiddenBits* 
     if (given) {
       backend_.upload_bits((*given)[l], s(l));
     } else {
-      backend_.sample_hidden(
-          {.draw = draw(l), .tile = tile_, .a = a_s, .b = slots.b_s.in(params).data, .s = s(l)});
+      backend_.sample_hidden({.draw = draw(l),
+                              .tile = tile_,
+                              .a = a_s,
+                              .b = slots.b_s.in(params).data,
+                              .s = s(l),
+                              .R = proposal(l)});
     }
   }
   if (spec.n_d > 0) forward_d(l, params, fresh);
@@ -235,6 +252,31 @@ OutputOperands Pass::output(const float* params) const {
 
 void Pass::log_prob(const float* params) {
   backend_.output_log_prob({.of = output(params), .log_w = log_w_});
+  if (R_.e.data) add_log_ratio(params);
+}
+
+ProposalLogits Pass::proposal(std::int64_t l) const {
+  ProposalLogits R = R_;
+  R.first = layers_[l].first_unit;
+  return R;
+}
+
+// delta over all layers; the last one hands it to log_w.
+void Pass::add_log_ratio(const float* params) {
+  std::int64_t units_left = R_.e.cols;
+  for (std::int64_t l = 0; l < spec_.depth(); ++l) {
+    if (!spec_.hidden[l].samples()) continue;
+    const bool first = units_left == R_.e.cols;
+    units_left -= spec_.hidden[l].n_s;
+    backend_.log_ratio({.tile = tile_,
+                        .a = a_s(l),
+                        .b = layout_.hidden[l].b_s.in(params).data,
+                        .s = s(l),
+                        .R = proposal(l),
+                        .write = first ? Write::set : Write::add,
+                        .log_ratio = log_ratio_,
+                        .log_w = units_left == 0 ? log_w_ : nullptr});
+  }
 }
 
 void Pass::weigh(float* C_hat, float* ess) {
@@ -245,6 +287,15 @@ void Pass::weigh(float* C_hat, float* ess) {
                              .ess = ess,
                              .omega_rule = omega_ ? options_.estimator.omega : OmegaRule::none,
                              .omega = omega_});
+  if (!R_.e.data || !options_.backward) return;
+  backend_.proposal_weights({.tile = tile_,
+                             .rule = options_.proposal.rule,
+                             .from_P = R_.from_P,
+                             .c = options_.c,
+                             .w_bar = w_bar_,
+                             .log_ratio = log_ratio_,
+                             .omega = omega_ == w_bar_ ? nullptr : omega_,
+                             .omega_R = omega_R_});
 }
 
 }  // namespace sfnn

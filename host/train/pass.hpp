@@ -9,19 +9,29 @@
 #include "host/backend/backend.hpp"
 #include "host/model/model.hpp"
 #include "kernels/estimators.hpp"
+#include "kernels/proposal.hpp"
 
 namespace sfnn {
+
+// Particles drawn from a learned proposal R: see kernels/proposal.hpp.
+struct ProposedParticles {
+  bool on = false;
+  std::int64_t from_P = 0;  // so many of each example, the first, are drawn from P
+  ProposalRule rule = ProposalRule::rws;
+};
 
 struct PassOptions {
   std::uint64_t seed = 1;
   std::uint32_t first_site = 0;  // where hidden layer 0 draws; the others follow
   EstimatorRow estimator = row_of(Estimator::G3);
-  float c = 0;               // beta of every unit, if it is a constant
-  float T = 1;               // temperature, if draws are relaxed on the way back
-  float drop_below = 0;      // particles of less w_bar sit out the backward products; 0: none do
-  bool same_draws = false;   // hidden units are drawn by particle and unit alone, not by row
-  bool backward = true;      // false: evaluation, with no workspace for gradients
+  float c = 0;              // beta of every unit, if it is a constant; with R, see score_weights_at
+  float T = 1;              // temperature, if draws are relaxed on the way back
+  float drop_below = 0;     // particles of less w_bar sit out the backward products; 0: none do
+  bool same_draws = false;  // hidden units are drawn by particle and unit alone, not by row
+  bool backward = true;     // false: evaluation, with no workspace for gradients
   TargetUnits y_units = {};  // of the model that the parameters belong to
+  ProposedParticles proposal = {};
+  bool given_gradient = false;  // G(o) comes from the caller: there are no targets and no weights
 };
 
 // Where the sums of a gradient part lie: the parameters' gradient, then the sums behind a moving
@@ -52,16 +62,19 @@ class Pass {
   Matrix x(std::int64_t N) const { return x_.top(N); }
   Matrix y(std::int64_t N) const { return y_.top(N); }
 
-  // o of the tile, hidden units drawn. What the particles share is computed with the first of them
-  // only (first_particle == 0): further chunks of the same examples must follow it.
-  void forward(const Tile& tile, const float* params) { forward(tile, params, nullptr); }
+  // o of the tile, hidden units drawn from P or, if options.proposal is on, with e of R (its
+  // `first` and `from_P` are filled in here). What the particles share is computed with the first
+  // of them only (first_particle == 0): further chunks of the same examples must follow it.
+  void forward(const Tile& tile, const float* params, const ProposalLogits& R = {}) {
+    forward(tile, params, R, nullptr);
+  }
   // The same with hidden units given, not drawn: for enumeration, and to compare two code paths.
-  void forward(const Tile& tile, const float* params, const HiddenBits& given) {
-    forward(tile, params, &given);
+  void forward(const Tile& tile, const float* params, const HiddenBits& given,
+               const ProposalLogits& R = {}) {
+    forward(tile, params, R, &given);
   }
 
-  // o -> log_w = log P(y|h). Whoever gives hidden units of another distribution R than P(h|x) adds
-  // log P(h|x) - log R to it before `weigh`.
+  // o -> log_w = log P(y|h), with R also log P(h|x) - log of what h was drawn from.
   void log_prob(const float* params);
   // Eq. (6) (28): C_hat [N] and effective particles [N] to where the caller wants them; w_bar stays
   // here.
@@ -69,6 +82,11 @@ class Pass {
   // Adds the tile's gradient to `part`. Part and beta are laid out by PartLayout; beta may be null
   // if the estimator has none.
   void backward(const float* params, const float* beta, const float* C_hat, float* part);
+  // The same from a gradient of o that the caller has put here (options.given_gradient).
+  Matrix output_gradient() const { return g_o_.top(tile_.rows()); }
+  void backward_from_output(const float* params, float* part);
+  // The gradient of e, [N, units of all layers], summed over the particles; after `weigh`.
+  void proposal_gradient(const float* params, const Matrix& g_e) const;
 
   OutputOperands output(const float* params) const;
   float* log_w() const { return log_w_; }        // [N*M]
@@ -101,9 +119,10 @@ class Pass {
   enum class Need { nothing, sum, rows };
 
   struct Layer {
-    std::string name;            // "layer 1": what a profiler shows
-    bool input_shared = false;   // z has N rows
-    bool output_shared = false;  // d has N rows
+    std::string name;             // "layer 1": what a profiler shows
+    std::int64_t first_unit = 0;  // its stochastic units' place among those of all layers
+    bool input_shared = false;    // z has N rows
+    bool output_shared = false;   // d has N rows
     Need need = Need::nothing;
     Matrix a_s;       // z W_s
     Matrix d;         // activations
@@ -123,14 +142,17 @@ class Pass {
   void plan();
   std::size_t lay_out(std::byte* base, std::int64_t max_examples, std::int64_t M);
 
-  void forward(const Tile&, const float* params, const HiddenBits* given);  // null: drawn
+  void forward(const Tile&, const float* params, const ProposalLogits&,
+               const HiddenBits* given);  // null: drawn
   void forward_layer(std::int64_t l, const float* params, const HiddenBits* given);
   void forward_d(std::int64_t l, const float* params, bool fresh);
   void forward_output(const float* params);
   void multiply_input(std::int64_t l, ConstMatrix W, Matrix out);
+  ProposalLogits proposal(std::int64_t l) const;
+  void add_log_ratio(const float* params);
 
   void choose_rows();
-  void backward_output(const float* params, float* part);
+  void back_propagate(const float* params, const float* beta, const float* C_hat, float* part);
   void backward_layer(std::int64_t l, const float* params, const float* beta, const float* C_hat,
                       float* part);
   Flow backward_d(std::int64_t l, const float* params, Matrix g, float* part);
@@ -164,6 +186,7 @@ class Pass {
   float *log_w_ = nullptr, *w_bar_ = nullptr;
   float* omega_ = nullptr;          // w_bar_ itself, if that is the rule; null: no rule
   float* output_weight_ = nullptr;  // w_bar_, or 1/M for every row
+  float *log_ratio_ = nullptr, *omega_R_ = nullptr;  // of proposed particles
   std::int32_t* live_index_ = nullptr;
   // Take turns: what arrives at a layer, what its s units make of it, what leaves.
   Matrix gradients_[3];
@@ -173,6 +196,7 @@ class Pass {
 
   // State of the pass that is under way.
   Tile tile_;
+  ProposalLogits R_;
   RowSet output_rows_, hidden_rows_;
   Flows flows_;
   int turn_ = 0;

@@ -35,6 +35,8 @@ class StepNetworks {
 
   Network& P() { return networks_.front(); }
   const Network& P() const { return networks_.front(); }
+  // The learned proposal; null: there is none.
+  const Network* R() const { return networks_.size() > 1 ? &networks_[1] : nullptr; }
   std::int64_t part_size() const { return part_size_; }  // floats
 
   auto begin() { return networks_.begin(); }

@@ -39,6 +39,21 @@ void validate_schedule(const TrainOptions& options) {
   require(std::ranges::is_sorted(options.step_epochs), "train.step_epochs must not fall");
 }
 
+void validate_proposal(const TrainOptions& options, const NetworkSpec& spec) {
+  const ProposalOptions& proposal = options.proposal;
+  require(spec.samples(), "proposal.on = true: the network has no stochastic units to draw from R");
+  require(std::ranges::all_of(proposal.hidden, [](const LayerSpec& l) { return !l.samples(); }),
+          "proposal.hidden: R has deterministic layers only, such as [\"200d\"]");
+  require(options.particles >= 2,
+          "proposal.on = true with train.particles = 1: with one particle every responsibility is "
+          "1, so R would learn nothing; use train.particles of 2 or more");
+  require(proposal.particles_from_P <= options.particles,
+          fmt::format("proposal.particles_from_P = {}: must be at most train.particles = {}",
+                      proposal.particles_from_P, options.particles));
+  require(!proposal.learning_rate || options.learning_rate > 0,
+          "proposal.learning_rate follows the course of train.learning_rate, which must not be 0");
+}
+
 }  // namespace
 
 Schedule schedule_of(const TrainOptions& options, std::int64_t steps_per_epoch,
@@ -57,12 +72,35 @@ Schedule schedule_of(const TrainOptions& options, std::int64_t steps_per_epoch,
   return schedule;
 }
 
+// rws is proportional to w_bar unless a constant is taken off the particles of P.
+EstimatorRow estimator_of(const TrainOptions& options) {
+  if (!options.proposal.on) return row_of(options.estimator);
+  EstimatorRow row = row_of(Estimator::G4);
+  row.name = "R";
+  switch (options.proposal.rule) {
+    case ProposalRule::rws:
+      row.follows_w_bar = options.proposal.particles_from_P == 0 || options.c == 0.0;
+      break;
+    case ProposalRule::bound:
+      row.omega = OmegaRule::gain;
+      row.follows_w_bar = false;
+      break;
+  }
+  return row;
+}
+
+std::string training_name(const TrainOptions& options) {
+  if (!options.proposal.on) return std::string(row_of(options.estimator).name);
+  return fmt::format("R, {}", to_string(options.proposal.rule));
+}
+
 void validate(const TrainOptions& options, const NetworkSpec& spec) {
   spec.validate();
   require(options.particles >= 1, "train.particles must be at least 1");
   require(options.batch >= 1, "train.batch must be at least 1");
   require(options.epochs >= 0, "train.epochs must not be negative");
-  const EstimatorRow& estimator = row_of(options.estimator);
+  if (options.proposal.on) validate_proposal(options, spec);
+  const EstimatorRow estimator = estimator_of(options);
   require(
       options.particles >= estimator.least_particles || !spec.trains_s(),
       fmt::format("train.estimator = {} with train.particles = {}: {}; use train.particles of {} "

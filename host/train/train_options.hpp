@@ -4,15 +4,31 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "host/backend/backend.hpp"
+#include "host/base/names.hpp"
 #include "host/model/network.hpp"
 #include "host/train/schedule.hpp"
 #include "kernels/estimators.hpp"
 #include "kernels/optimizers.hpp"
+#include "kernels/proposal.hpp"
 
 namespace sfnn {
+
+inline constexpr Names<ProposalRule, 2> kProposalRules{
+    {{ProposalRule::rws, "rws"}, {ProposalRule::bound, "bound"}}};
+constexpr const auto& names_of(ProposalRule) { return kProposalRules; }
+
+// A learned proposal R(h | x, y), trained with P. Its rule takes the estimator's place.
+struct ProposalOptions {
+  bool on = false;
+  std::vector<LayerSpec> hidden = {};        // deterministic ones between (x, y) and e
+  std::optional<double> learning_rate = {};  // that of P unless set
+  std::int64_t particles_from_P = 0;
+  ProposalRule rule = ProposalRule::rws;
+};
 
 // Every member has its default, so that {.epochs = 5} warns of nothing.
 struct TrainOptions {
@@ -48,6 +64,7 @@ struct TrainOptions {
   double init_scale = 1;     // W ~ N(0, init_scale^2 / fan-in)
   double noise = 0;          // standard deviation of Gaussian noise on the input
   Tiling tiling = {0, 0};    // zero: chosen by the backend
+  ProposalOptions proposal = {};
 
   // What is used if nothing was set; of_epochs: those that the schedule covers.
   double warmup_epochs_or_default(std::int64_t of_epochs) const {
@@ -63,6 +80,7 @@ struct TrainOptions {
     return sigma_rate.value_or(0.1 / double(std::max<std::int64_t>(units, 1)));
   }
   double c_or_default(std::int64_t M) const {
+    if (proposal.on) return c.value_or(1 / double(M));
     const auto auto_c = row_of(estimator).auto_c;
     return c.value_or(auto_c ? auto_c(M) : 0);
   }
@@ -74,6 +92,12 @@ struct TrainOptions {
 // The rates of steps from first_step (the beginning of an epoch or within one) to the last epoch.
 Schedule schedule_of(const TrainOptions&, std::int64_t steps_per_epoch,
                      std::int64_t first_step = 0);
+
+// How P's stochastic units are trained: by the estimator or, if there is an R, by its rule.
+EstimatorRow estimator_of(const TrainOptions&);
+
+// Of that, for people: "G3", or "R, rws".
+std::string training_name(const TrainOptions&);
 
 // Throws ConfigError, naming the config's key, if the combination teaches nothing or a number is
 // out of range.

@@ -10,8 +10,10 @@
 #include "host/train/batch_gradient.hpp"
 #include "host/train/batches.hpp"
 #include "host/train/optimizer.hpp"
+#include "host/train/proposal.hpp"
 #include "host/train/staged_data.hpp"
 #include "host/train/state_arrays.hpp"
+#include "host/train/train_state.hpp"
 #include "kernels/philox.hpp"
 
 namespace sfnn {
@@ -19,12 +21,17 @@ namespace {
 
 Tiling tiling_of(const Backend& backend, const TrainPlan& plan, const NetworkSpec& spec,
                  const Examples& examples, const Tiling& asked) {
-  Tiling tiling = backend.choose_tiling({.batch = plan.batch,
-                                         .M = plan.M,
-                                         .row_floats = Pass::row_floats(spec),
-                                         .parameters = ParamLayout(spec).size,
-                                         .example_bytes = StagedData::pass_bytes(examples),
-                                         .other_bytes = plan.data_bytes});
+  StepShape shape{.batch = plan.batch,
+                  .M = plan.M,
+                  .row_floats = Pass::row_floats(spec),
+                  .parameters = ParamLayout(spec).size,
+                  .example_bytes = StagedData::pass_bytes(examples),
+                  .other_bytes = plan.data_bytes};
+  if (plan.R) {  // its activations have one row per example
+    shape.parameters += ParamLayout(*plan.R).size;
+    shape.example_bytes += sizeof(float) * std::size_t(plan.R->D_in + Pass::row_floats(*plan.R));
+  }
+  Tiling tiling = backend.choose_tiling(shape);
   if (asked.tile > 0) {
     tiling.tile = asked.tile;
     tiling.short_of_memory = false;
@@ -56,17 +63,24 @@ TrainPlan plan_training(Backend& backend, const NetworkSpec& spec, const TrainOp
   require(plan.schedule.total_steps < kEvaluationStep, "train.epochs: more than 2^30 steps");
   const double c = options.c_or_default(plan.M);
   plan.pass = {.seed = options.seed,
-               .estimator = with_c(row_of(options.estimator), c),
+               .estimator = with_c(estimator_of(options), c),
                .c = float(c),
                .T = float(options.temperature),
-               .drop_below = float(options.drop_below_or_default(plan.M))};
+               .drop_below = float(options.drop_below_or_default(plan.M)),
+               .proposal = {.on = options.proposal.on,
+                            .from_P = options.proposal.on ? options.proposal.particles_from_P : 0,
+                            .rule = options.proposal.rule}};
+  if (options.proposal.on) plan.R = proposal_network(spec, options.proposal.hidden);
   plan.data_bytes = StagedData::bytes(backend, data.train, plan.batch);
   plan.tiling = tiling_of(backend, plan, spec, data.train, options.tiling);
   plan.lanes = int(std::min<std::int64_t>(backend.lanes(), plan.parts_with_tiles()));
 
   plan.workspace_bytes = bytes_of(state_arrays(spec, plan.pass.estimator, options)) +
                          BatchGradient::bytes(backend, spec, plan) +
-                         Optimizer::bytes(spec, options) + Batches::bytes(data.train);
+                         Optimizer::bytes(spec, options, kModelP) + Batches::bytes(data.train);
+  if (plan.R)
+    plan.workspace_bytes += bytes_of(state_arrays(*plan.R, plan.pass.estimator, options)) +
+                            Optimizer::bytes(*plan.R, options, kModelR);
   return plan;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "host/backend/backend.hpp"
 #include "host/data/dataset.hpp"
@@ -20,6 +21,7 @@ struct TrainPlan {
   std::int64_t steps_per_epoch = 0;
   Schedule schedule;
   PassOptions pass;
+  std::optional<NetworkSpec> R;  // the learned proposal, if there is one
   Tiling tiling;
   int lanes = 1;                    // passes side by side
   std::size_t workspace_bytes = 0;  // parameters, their gradients, activations

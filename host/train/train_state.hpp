@@ -43,12 +43,14 @@ struct NetworkState {
 
 // The network that is trained; others may stand beside it.
 constexpr const char* kModelP = "P";
+constexpr const char* kModelR = "R";  // the learned proposal
 
 struct TrainState {
-  std::int64_t epoch = 0;                // finished ones
-  std::int64_t step = 0;                 // finished ones, over the whole run
-  double seconds = 0;                    // spent in training, over all its sessions
-  std::optional<double> best_valid_nll;  // none before the first validation
+  std::int64_t epoch = 0;  // finished ones
+  std::int64_t step = 0;   // finished ones, over the whole run
+  double seconds = 0;      // spent in training, over all its sessions
+  // By draws of P or of R, as eval.select has it; none before the first validation.
+  std::optional<double> best_valid_nll;
   std::int64_t best_epoch = 0;
   std::int64_t tail_step = 0;    // the run was continued from it with another schedule; 0: never
   std::int64_t ended_early = 0;  // 1: by train.patience
@@ -58,6 +60,10 @@ struct TrainState {
 
   NetworkState& P() { return networks[kModelP]; }
   const NetworkState& P() const { return networks.at(kModelP); }
+  const NetworkState* R() const {  // null: there is none
+    const auto found = networks.find(kModelR);
+    return found == networks.end() ? nullptr : &found->second;
+  }
 
   // v(key, value, since) for each number: what is saved is what is loaded. Checkpoints of a version
   // before `since` do not have the key; keys of theirs that are none of these are passed over.

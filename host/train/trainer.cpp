@@ -1,5 +1,7 @@
 #include "host/train/trainer.hpp"
 
+#include "host/train/proposal.hpp"
+
 namespace sfnn {
 
 Model fresh_model(Backend& backend, const NetworkSpec& spec, const TrainOptions& options,
@@ -8,11 +10,26 @@ Model fresh_model(Backend& backend, const NetworkSpec& spec, const TrainOptions&
   return {backend, spec, weights, data.units};
 }
 
+namespace {
+
+StepNetworks networks_of(const TrainPlan& plan, Model P, const TrainOptions& options,
+                         std::span<const float> params_of_R) {
+  Backend& backend = P.backend();
+  StepNetworks networks(std::move(P), plan.pass.estimator);
+  if (!plan.R) return networks;
+  const std::vector<float> fresh = initial_proposal(*plan.R, options.seed, options.init_scale);
+  networks.add(kModelR, Model(backend, *plan.R, params_of_R.empty() ? fresh : params_of_R),
+               plan.pass.estimator);
+  return networks;
+}
+
+}  // namespace
+
 Trainer::Trainer(const TrainPlan& plan, Model model, const TrainOptions& options,
-                 const DataSet& data)
+                 const DataSet& data, std::span<const float> params_of_R)
     : plan_(plan),
       options_(options),
-      networks_(std::move(model), plan.pass.estimator),
+      networks_(networks_of(plan, std::move(model), options, params_of_R)),
       batches_(backend(), data.train, options.batch, options.seed),
       gradient_(networks_, options, plan_, data),
       optimizer_(networks_, options),

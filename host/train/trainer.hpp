@@ -28,8 +28,9 @@ class Trainer {
  public:
   // Trains these weights, of which it becomes the owner, by a plan of the same options and data.
   // The plan is made before the model: it counts the memory that is free. The data must outlive the
-  // trainer.
-  Trainer(const TrainPlan&, Model, const TrainOptions&, const DataSet&);
+  // trainer. params_of_R: where a learned proposal begins; empty: at R = P.
+  Trainer(const TrainPlan&, Model, const TrainOptions&, const DataSet&,
+          std::span<const float> params_of_R = {});
   // The same from fresh weights.
   Trainer(Backend& backend, const NetworkSpec& spec, const TrainOptions& options,
           const DataSet& data)
@@ -65,6 +66,12 @@ class Trainer {
   const Model* average() const {
     const auto& average = networks_.P().average;
     return average ? &*average : nullptr;
+  }
+  // The learned proposal, or its moving average; null: there is none.
+  const Model* proposal(bool averaged = false) const {
+    const StepNetworks::Network* R = networks_.R();
+    if (!R) return nullptr;
+    return averaged && R->average ? &*R->average : &R->model;
   }
   // The step, the sums of the epoch, and every array; the rest is the run's to fill in.
   TrainState state();

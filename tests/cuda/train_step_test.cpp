@@ -48,10 +48,14 @@ class TrainStep : public testing::TestWithParam<const char*> {
       for (float value : b) largest = std::max(largest, std::abs(double(value)));
       expect_close(a, Vector(b.begin(), b.end()), 2e-5 * largest, what);
     };
-    ASSERT_EQ(actual.P().arrays.size(), expected.P().arrays.size());
-    for (std::size_t a = 0; a < expected.P().arrays.size(); ++a)
-      close(actual.P().arrays[a].values, expected.P().arrays[a].values,
-            expected.P().arrays[a].name.c_str());
+    ASSERT_EQ(actual.networks.size(), expected.networks.size());
+    for (const auto& [name, network] : expected.networks) {
+      const auto& arrays = actual.networks.at(name).arrays;
+      ASSERT_EQ(arrays.size(), network.arrays.size());
+      for (std::size_t a = 0; a < arrays.size(); ++a)
+        close(arrays[a].values, network.arrays[a].values,
+              (name + " " + network.arrays[a].name).c_str());
+    }
     EXPECT_NEAR(actual.c_hat_sum, expected.c_hat_sum, 1e-4 * (1 + std::abs(expected.c_hat_sum)));
     EXPECT_NEAR(actual.effective_particles_sum, expected.effective_particles_sum,
                 1e-4 * (1 + expected.effective_particles_sum));
@@ -109,6 +113,34 @@ TEST_P(TrainStep, EveryOptimizer) {
     const TrainState replayed = train(*graph, spec, options, data);
     EXPECT_EQ(replayed.P().arrays, actual.P().arrays);
     EXPECT_EQ(replayed.gradient_norm_sum, actual.gradient_norm_sum);
+  }
+}
+
+// Both rules, with and without particles of P, in tiles: R's pass and update are part of the graph.
+TEST_P(TrainStep, ALearnedProposal) {
+  const auto cpu = make_backend({.device = "cpu", .plain = true, .threads = 1});
+  const auto eager = make_test_backend(GetParam(), false),
+             graph = make_test_backend(GetParam(), true);
+  for (const auto& layers : {std::initializer_list<const char*>{"6s", "5s"}, {"3n+4d", "2s+5d"}}) {
+    const NetworkSpec spec = network(5, layers, 4, Output::bernoulli);
+    const DataSet data = small_data(spec, 9);
+    for (const auto& [rule, name] : kProposalRules) {
+      for (const std::int64_t from_P : {0, 1}) {
+        SCOPED_TRACE(to_string(spec) + " " + std::string(name) + " " + std::to_string(from_P));
+        TrainOptions options = small_options(Estimator::G3);
+        options.tiling = {3, 2};
+        options.drop_below = 0;  // a graph drops no particles
+        options.proposal = {.on = true,
+                            .hidden = {parse_layer("6d")},
+                            .learning_rate = 0.2,
+                            .particles_from_P = from_P,
+                            .rule = rule};
+        const TrainState actual = train(*eager, spec, options, data);
+        ASSERT_TRUE(actual.R());
+        expect_same(actual, train(*cpu, spec, options, data));
+        EXPECT_EQ(train(*graph, spec, options, data).networks, actual.networks);
+      }
+    }
   }
 }
 

@@ -388,6 +388,22 @@ ReferenceParticle reference_forward(const NetworkSpec& spec, const Vector& param
   return forward({spec, ParamLayout(spec), params}, x, y, draw);
 }
 
+ReferenceOutputGradient reference_output_gradient(const NetworkSpec& spec, const Vector& params,
+                                                  const ReferenceParticle& particle, double weight,
+                                                  const Vector& y) {
+  Scores score = scores({spec, ParamLayout(spec), params}, particle.o, y);
+  for (Vector* g : {&score.o, &score.rho})
+    for (double& element : *g) element *= weight;
+  return {score.o, score.rho};
+}
+
+void reference_backward(const NetworkSpec& spec, const Vector& params,
+                        const ReferenceParticle& particle, const ReferenceOutputGradient& output,
+                        const std::vector<Vector>& g_score, Vector& gradient) {
+  backward({spec, ParamLayout(spec), params}, Estimator::G4, particle,
+           {output.o, output.rho, g_score}, gradient);
+}
+
 ReferenceResult reference_pass(const NetworkSpec& spec, const Vector& params,
                                const ReferenceBatch& batch, const ReferenceEstimator& estimator) {
   const Model model{spec, ParamLayout(spec), params};

@@ -77,6 +77,19 @@ using DrawUnit = std::function<double(std::int64_t, std::int64_t, double)>;
 ReferenceParticle reference_forward(const NetworkSpec&, const Vector& params, const Vector& x,
                                     const Vector& y, const DrawUnit& draw);
 
+// Eq. (15), (16): weight * d log P(y|o) of one particle, by its logits and by rho.
+struct ReferenceOutputGradient {
+  Vector o, rho;
+};
+ReferenceOutputGradient reference_output_gradient(const NetworkSpec&, const Vector& params,
+                                                  const ReferenceParticle&, double weight,
+                                                  const Vector& y);
+// The chain rule of one particle, from gradients at its output and at its stochastic units' inputs
+// (per hidden layer [n_s]); they flow into computed units, not into drawn ones. Adds to `gradient`.
+void reference_backward(const NetworkSpec&, const Vector& params, const ReferenceParticle&,
+                        const ReferenceOutputGradient&, const std::vector<Vector>& g_score,
+                        Vector& gradient);
+
 // The bits that every unit draws from Philox at this seed and step; hidden layer l (from 0) uses
 // site l, example n of the batch counts as first + n.
 LayerBits reference_draws(const NetworkSpec&, const Vector& params, const ReferenceBatch&,
