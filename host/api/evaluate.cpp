@@ -43,7 +43,9 @@ StudyOptions study_options(const Network& network, const Data& data,
 Evaluation evaluate(const Network& network, const Data& data, DataPart part,
                     const EvaluateOptions& options) {
   require_fit(network, data);
-  return evaluate(network.impl().test_model(), part_of(part, data.impl()->set), options);
+  const std::optional<Model> R = network.impl().proposal();
+  return evaluate(network.impl().test_model(), part_of(part, data.impl()->set), options,
+                  R ? &*R : nullptr);
 }
 
 std::vector<float> predict(const Network& network, const Inputs& inputs,

@@ -31,6 +31,7 @@ struct Network::Impl {
   Impl(const Impl& other) : Impl(other.device, other.saved) {}
 
   Model test_model() const { return test_model_of(saved.config, model); }  // as it is tested
+  std::optional<Model> proposal() const;                                   // R, if it has one
 
   Device device;
   Checkpoint saved;  // its weights are the model's

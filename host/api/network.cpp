@@ -38,6 +38,10 @@ Network::Impl::Impl(const Device& on, Checkpoint checkpoint)
       model(backend_of(device), saved.network(), saved.weights(saved.config.eval.weights),
             saved.units) {}
 
+std::optional<Model> Network::Impl::proposal() const {
+  return proposal_of(backend_of(device), saved, saved.config.eval.weights);
+}
+
 Network::Network(const Device& device, const Data& data, const RunConfig& config)
     : Network(Training(device, data, config).network()) {}
 Network::Network(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

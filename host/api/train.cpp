@@ -17,17 +17,17 @@ constexpr std::int64_t kLookEvery = 16;
 
 // The plan comes first: it counts the memory that is free.
 Trainer make_trainer(const Device& device, const DataSet& data, const Config& config,
-                     const std::vector<float>& weights, const Units& units,
+                     const StartingWeights& weights, const Units& units,
                      const std::optional<Checkpoint>& saved = std::nullopt) {
   Backend& backend = backend_of(device);
   const NetworkSpec spec = network_of(config, data);
   const TrainOptions options = train_options_of(config, machine_of(device), backend, saved);
   const TrainPlan plan = plan_training(backend, spec, options, data);
   require_memory(plan, backend);
-  return {plan, Model(backend, spec, weights, units), options, data};
+  return {plan, Model(backend, spec, weights.P, units), options, data, weights.R};
 }
 
-std::vector<float> first_weights(const Config& config, const Data& data) {
+StartingWeights first_weights(const Config& config, const Data& data) {
   return starting_weights(config, network_of(config, data.impl()->set), [](const std::string&) {});
 }
 
@@ -42,7 +42,7 @@ void require_same_layers(const Network& start, const Config& config, const Data&
 
 struct Training::Impl {
   // From these weights.
-  Impl(const Device& on, const Data& examples, Config wanted, const std::vector<float>& weights)
+  Impl(const Device& on, const Data& examples, Config wanted, const StartingWeights& weights)
       : device(on),
         data(examples),
         config(std::move(wanted)),
@@ -52,7 +52,7 @@ struct Training::Impl {
       : device(on),
         data(examples),
         config(saved.config),
-        trainer(make_trainer(device, set(), config, saved.params(), set().units, saved)) {
+        trainer(make_trainer(device, set(), config, {saved.params()}, set().units, saved)) {
     trainer.restore(saved.state);
   }
   // With the state and the units of another training, on these examples.
@@ -61,7 +61,7 @@ struct Training::Impl {
       : device(on),
         data(examples),
         config(std::move(wanted)),
-        trainer(make_trainer(device, set(), config, state.P().params(), units)) {
+        trainer(make_trainer(device, set(), config, {state.P().params()}, units)) {
     trainer.restore(state);
   }
 
@@ -94,7 +94,8 @@ Training::Training(const Device& device, const Data& data, const RunConfig& want
 Training::Training(const Network& start, const Data& data, const RunConfig& wanted) {
   const Config config = config_on(wanted, data);
   require_same_layers(start, config, data);
-  impl_ = std::make_unique<Impl>(start.impl().device, data, config, start.impl().saved.params());
+  impl_ = std::make_unique<Impl>(start.impl().device, data, config,
+                                 weights_from(start.impl().saved, config));
 }
 
 Training Training::extend(const Network& trained, const Data& data, const RunConfig& wanted) {

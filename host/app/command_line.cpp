@@ -146,12 +146,15 @@ std::string shell_word(const std::string& text) {
   return word + "'";
 }
 
-void print_network(const NetworkSpec& spec) {
+void print_network(const NetworkSpec& spec, const NetworkSpec* R) {
   const ParamLayout layout(spec);
   fmt::print("network      {}\n", to_string(spec));
   fmt::print("parameters   {}\n", layout.parameter_count());
   for (const ParamSlot& slot : layout.slots())
     fmt::print("  {:<12} {} x {}\n", slot.name, slot.rows, slot.cols);
+  if (!R) return;
+  fmt::print("proposal     R: x and y, {} numbers, to the logits of {} units; {} parameters\n",
+             R->D_in, R->D_out, ParamLayout(*R).parameter_count());
 }
 
 void warn(const std::string& line) {

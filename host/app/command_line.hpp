@@ -30,7 +30,7 @@ std::string examples(const std::string& lines);  // the end of a --help text, wi
 std::string called_as();
 std::string shell_word(const std::string& text);  // in quotes, if a shell would read it otherwise
 
-void print_network(const NetworkSpec&);  // with its tensors
-void warn(const std::string& line);      // on stderr; a failure to print is ignored
+void print_network(const NetworkSpec&, const NetworkSpec* R = nullptr);  // with its tensors
+void warn(const std::string& line);  // on stderr; a failure to print is ignored
 
 }  // namespace sfnn

@@ -66,7 +66,7 @@ struct TrainingPath {
     if (files.empty()) throw DataError(fmt::format("{} has no checkpoints", directory.string()));
     for (const fs::path& file : files) add(file);
     if (config.net.init_from.empty())
-      weights.push_back({0, 0, starting_weights(config, network, warn)});
+      weights.push_back({0, 0, starting_weights(config, network, warn).P});
   }
 };
 

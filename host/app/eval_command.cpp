@@ -55,6 +55,11 @@ void print(const LoadedNetwork& loaded, const Evaluation& result) {
              result.draws > 1 ? fmt::format(", drawn {} times", result.draws) : "");
   fmt::print("test NLL             {}\n", with_errors(result.nll, se.nll, sd.nll, 4));
   fmt::print("effective particles  {:.2f}\n", result.effective_particles);
+  if (const auto& by_R = result.proposal) {
+    fmt::print("NLL bound by R       {}\n",
+               with_errors(by_R->nll, by_R->nll_se, by_R->nll_draw_sd, 4));
+    fmt::print("effective, by R      {:.2f}\n", by_R->effective_particles.value());
+  }
   if (result.error) {
     fmt::print("test error           {} %\n",
                with_errors(100 * *result.error, percent(se.error), percent(sd.error), 2));
@@ -81,9 +86,12 @@ void print_json(const LoadedNetwork& loaded, const Checkpoint& saved, const Eval
   fmt::print("{}", to_text(json));
 }
 
-void write_curve(const std::string& file, const std::vector<double>& curve) {
-  std::string csv = "M,C_hat\n";
-  for (std::size_t k = 0; k < curve.size(); ++k) csv += fmt::format("{},{:.9g}\n", k + 1, curve[k]);
+void write_curve(const std::string& file, const Evaluation& result) {
+  std::string csv = result.proposal ? "M,C_hat,C_hat_by_R\n" : "M,C_hat\n";
+  for (std::size_t k = 0; k < result.curve.size(); ++k) {
+    csv += fmt::format("{},{:.9g}", k + 1, result.curve[k]);
+    csv += result.proposal ? fmt::format(",{:.9g}\n", result.proposal->curve[k]) : "\n";
+  }
   write_output(file, csv);
 }
 
@@ -112,14 +120,15 @@ int run_eval(const EvalCommand& command) {
   const Evaluation result = evaluate(loaded.model(), loaded.data().test,
                                      {.particles = loaded.config().eval.particles,
                                       .seed = loaded.config().train.seed,
-                                      .draws = command.seeds});
+                                      .draws = command.seeds},
+                                     loaded.proposal());
   if (command.json) {
     print_json(loaded, saved, result);
   } else {
     print(loaded, result);
   }
   std::fflush(stdout);  // files may go there as well
-  if (!command.curve_file.empty()) write_curve(command.curve_file, result.curve);
+  if (!command.curve_file.empty()) write_curve(command.curve_file, result);
   write_arrays(command, loaded, result);
   return kDone;
 }

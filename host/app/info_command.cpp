@@ -38,7 +38,8 @@ void print_state(const Checkpoint& checkpoint) {
   fmt::print("tiles        {} examples, summed in {} parts\n", checkpoint.tiling.tile,
              checkpoint.tiling.parts);
   if (state.best_valid_nll)
-    fmt::print("best         valid NLL {:.4f} in epoch {}\n", *state.best_valid_nll,
+    fmt::print("best         valid NLL{} {:.4f} in epoch {}\n",
+               config.selects_by_proposal() ? " by R" : "", *state.best_valid_nll,
                state.best_epoch);
 }
 
@@ -50,6 +51,7 @@ struct HistoryColumn {
 };
 constexpr HistoryColumn kHistory[] = {{&EpochRecord::train_c_hat, "C_hat", 3},
                                       {&EpochRecord::valid_nll, "valid NLL", 3},
+                                      {&EpochRecord::valid_nll_proposal, "valid by R", 3},
                                       {&EpochRecord::valid_error, "error, %", 2, 100},
                                       {&EpochRecord::average_valid_nll, "average NLL", 3},
                                       {&EpochRecord::learning_rate, "rate", 5},
@@ -145,7 +147,7 @@ Json json_of_search(const RunDirectory& run) {
   for (const RateTrial& trial : saved_trials(run)) {
     trials.push_back({{"learning_rate", trial.rate},
                       {"end", to_string(trial.end)},
-                      {"valid_nll", trial.valid_nll}});
+                      {trial.key(), trial.valid_nll}});
   }
   return {{"low", search->range.low}, {"high", search->range.high}, {"trials", std::move(trials)}};
 }
@@ -193,7 +195,8 @@ int run_info(const InfoCommand& command) {
     print_json(checkpoint, run);
     return kDone;
   }
-  print_network(checkpoint.network());
+  const NetworkState* R = checkpoint.state.R();
+  print_network(checkpoint.network(), R ? &R->spec : nullptr);
   print_state(checkpoint);
   if (run) {
     print_search(*run);

@@ -4,6 +4,7 @@
 
 #include "host/app/command_line.hpp"
 #include "host/app/commands.hpp"
+#include "host/base/error.hpp"
 #include "host/devices/registry.hpp"
 #include "host/formats/atomic_file.hpp"
 #include "host/formats/png.hpp"
@@ -20,6 +21,7 @@ struct SampleCommand {
   std::vector<std::string> settings;
   std::string out = "samples.png";
   bool best = false;
+  bool posterior = false;
   PictureOptions picture;
 };
 
@@ -28,8 +30,11 @@ int run_sample(const SampleCommand& command) {
   const auto backend = make_backend(command.machine.backend);
   const LoadedNetwork loaded(*backend, command.machine,
                              open_checkpoint(command.run, command.best, warn), command.settings);
+  if (command.posterior && !loaded.proposal())
+    throw ConfigError("--posterior: the run has no R; train one with --set proposal.on=true");
   const Picture picture =
-      sample_picture(loaded.model(), loaded.data(), loaded.config().train.seed, command.picture);
+      sample_picture(loaded.model(), loaded.data(), loaded.config().train.seed, command.picture,
+                     command.posterior ? loaded.proposal() : nullptr);
   write_output(command.out, encode_png(picture));
   if (is_stream(command.out)) return kDone;  // it may be stdout
   fmt::print("{} ({} x {})\n", command.out, picture.width, picture.height);
@@ -57,7 +62,11 @@ void add_sample_command(CLI::App& app, int& code) {
       ->capture_default_str();
   sub->add_flag("--draw-pixels", command->picture.draw_pixels,
                 "Draw pixels as bits, not as probabilities");
-  sub->footer(examples("  sfnn sample runs/first --out samples.png --rows 8"));
+  sub->add_flag("--posterior", command->posterior,
+                "Draw hidden units from the run's R, which is given the target, too");
+  sub->footer(
+      examples("  sfnn sample runs/first --out samples.png --rows 8\n"
+               "  sfnn sample runs/with-R --posterior --out posterior.png"));
   sub->callback([command, &code] { code = run_sample(*command); });
 }
 

@@ -25,6 +25,7 @@ std::string bar(double share, int width) {
 std::string validation(const ProgressFigures& f) {
   std::string text;
   if (f.valid_nll) text += fmt::format("  valid NLL {:.3f}", *f.valid_nll);
+  if (f.valid_nll_proposal) text += fmt::format(" (by R {:.3f})", *f.valid_nll_proposal);
   if (f.valid_error) text += fmt::format(" error {:.2f} %", 100 * *f.valid_error);
   return text;
 }
@@ -33,6 +34,7 @@ std::string validation(const ProgressFigures& f) {
 std::string short_validation(const ProgressFigures& f) {
   std::string text;
   if (f.valid_nll) text += fmt::format("  valid {:.2f}", *f.valid_nll);
+  if (f.valid_nll_proposal) text += fmt::format(" (by R {:.2f})", *f.valid_nll_proposal);
   if (f.valid_error) text += fmt::format(" {:.2f} %", 100 * *f.valid_error);
   return text;
 }

@@ -160,12 +160,12 @@ std::string memory_of(const DataSet& data) {
 
 void print_plan(const Config& config, const DataSet& data, const NetworkSpec& spec,
                 const TrainPlan& plan, const Backend& backend) {
-  print_network(spec);
+  print_network(spec, plan.R ? &*plan.R : nullptr);
   fmt::print("data         {}: {} training, {} validation, {} test examples\n", data.name,
              data.train.count, data.valid.count, data.test.count);
   fmt::print("inputs       {}\n", describe_inputs(data.D_in, data.x_bytes));
   fmt::print("training     {}, M = {}, batch {}, {} epochs of {} steps\n",
-             row_of(config.train.estimator).name, plan.M, config.train.batch, config.train.epochs,
+             training_name(config.train), plan.M, config.train.batch, config.train.epochs,
              plan.steps_per_epoch);
   fmt::print("optimiser    {}, rate up to {}, schedule {} with {} steps of warm-up\n",
              row_of(config.train.optimizer).name, config.train.learning_rate,
@@ -175,9 +175,12 @@ void print_plan(const Config& config, const DataSet& data, const NetworkSpec& sp
              plan.tiling.tile, plan.M, plan.parts_with_tiles(), plan.tiling.parts);
   fmt::print("memory       data {}, parameters and workspace {}\n", memory_of(data),
              megabytes(plan.workspace_bytes));
-  const auto arrays = state_arrays(spec, plan.pass.estimator, config.train);
+  auto arrays = state_arrays(spec, plan.pass.estimator, config.train);
   std::vector<std::string> names;
   for (const ArraySpec& array : arrays) names.push_back(array.name);
+  if (plan.R)
+    for (ArraySpec& array : state_arrays(*plan.R, plan.pass.estimator, config.train))
+      names.push_back("R's " + arrays.emplace_back(std::move(array)).name);
   fmt::print("             of it carried from step to step {} ({})\n", megabytes(bytes_of(arrays)),
              fmt::join(names, ", "));
   if (plan.data_bytes > 0) {

@@ -204,6 +204,8 @@ std::string learning_section(const Runs& runs) {
     add(epoch_chart(runs, group, "Training criterion", "C_hat, nats", &EpochRecord::train_c_hat));
     add(epoch_chart(runs, group, "Validation", "NLL, nats", &EpochRecord::valid_nll, 1,
                     &EpochRecord::average_valid_nll));
+    add(epoch_chart(runs, group, "Validation by draws of R", "NLL bound, nats",
+                    &EpochRecord::valid_nll_proposal, 1, &EpochRecord::average_valid_nll_proposal));
     add(epoch_chart(runs, group, "Validation error", "error, %", &EpochRecord::valid_error, 100,
                     &EpochRecord::average_valid_error));
   }
@@ -255,6 +257,11 @@ std::optional<Chart> particles_chart(const Runs& runs, const Group& group) {
       series.points = {{1, -test->nll}, {most, -test->nll}};
     }
     if (!series.points.empty()) chart.series.push_back(std::move(series));
+    if (!test->proposal || test->proposal->curve.empty()) continue;
+    Series by_R{.name = runs[r].name + ", by R", .color = int(r), .dashed = true};
+    for (std::size_t k = 0; k < test->proposal->curve.size(); ++k)
+      by_R.points.push_back({double(k + 1), test->proposal->curve[k]});
+    chart.series.push_back(std::move(by_R));
   }
   return chart;
 }

@@ -58,16 +58,25 @@ std::vector<Column> columns_of(const Runs& runs) {
   };
   const auto spread = [](const Evaluation& e) { return e.draw_sd.nll; };
   const auto count = [](std::int64_t n) { return n > 0 ? std::optional(double(n)) : std::nullopt; };
+  const auto best_valid = [](bool by_R) {
+    return [by_R](const ReportRun& run) -> std::optional<double> {
+      return run.config.selects_by_proposal() == by_R ? run.state.best_valid_nll : std::nullopt;
+    };
+  };
   using E = const Evaluation&;
   std::vector<Column> columns = {
       {"test NLL", test([](E e) { return std::optional(e.nll); }), 2, true,
        error(&EvaluationErrors::nll)},
+      {"test NLL bound by R",
+       test([](E e) { return e.proposal ? std::optional(e.proposal->nll) : std::nullopt; }), 2,
+       true, test([](E e) { return e.proposal ? e.proposal->nll_se : std::nullopt; })},
       {fmt::format("sd of NLL over {} draws", draws_of(runs)), test(spread), 3},
       {"test error, %",
        test([](E e) { return e.error ? std::optional(100 * *e.error) : std::nullopt; }), 2, true,
        error(&EvaluationErrors::error, 100)},
       {"test NLL of the average", own(&EpochRecord::average_test_nll), 2, true,
        own(&EpochRecord::average_test_nll_se)},
+      {"test NLL bound of the average by R", own(&EpochRecord::average_test_nll_proposal), 2, true},
       {"test error of the average, %", own(&EpochRecord::average_test_error, 100), 2, true,
        own(&EpochRecord::average_test_error_se, 100)},
       {"test error of the best, %", own(&EpochRecord::best_test_error, 100), 2, true},
@@ -82,7 +91,10 @@ std::vector<Column> columns_of(const Runs& runs) {
        [](const ReportRun& run) {
          return run.measured ? std::optional(run.measured->test.effective_particles) : std::nullopt;
        }},
-      {"valid NLL, best", [](const ReportRun& run) { return run.state.best_valid_nll; }, 2, true},
+      {"effective particles by R, test",
+       test([](E e) { return e.proposal ? e.proposal->effective_particles : std::nullopt; })},
+      {"valid NLL, best", best_valid(/*by_R=*/false), 2, true},
+      {"valid NLL bound by R, best", best_valid(/*by_R=*/true), 2, true},
       {"train C_hat", [](const ReportRun& run) {
          return run.metrics.empty() ? std::nullopt : run.metrics.back().train_c_hat;
        }}};
@@ -175,8 +187,8 @@ std::vector<std::string> cells_of(const Runs& runs, const TestGroup& group, std:
                         ? fmt::format("<span class=\"best\">{}</span>", text)
                         : text);
   }
-  cells.push_back(run.network.trains_s() ? std::string(row_of(train.estimator).name)
-                                         : std::string(kNothing));
+  cells.push_back(run.network.trains_s() || train.proposal.on ? training_name(train)
+                                                              : std::string(kNothing));
   cells.push_back(run.network.samples() ? fmt::format("{}", train.particles)
                                         : std::string(kNothing));
   cells.push_back(run.state.epoch < train.epochs

@@ -58,7 +58,7 @@ std::string rate_search(const Runs& runs) {
       table.rows.push_back(
           {{named(runs, r), chosen ? fmt::format("<span class=\"best\">{}</span>", rate) : rate,
             fmt::format("{}", trial.valid_nll.size()), fixed(trial.valid_nll.back(), 2),
-            words_for(trial.end)}});
+            words_for(trial)}});
     }
   }
   if (table.rows.empty()) return "";
@@ -73,11 +73,15 @@ std::string rate_search(const Runs& runs) {
 
 std::string samples(const Runs& runs) {
   std::string html;
-  for (std::size_t r = 0; r < runs.size(); ++r) {
-    if (runs[r].png.empty()) continue;
+  const auto add = [&](std::size_t r, const char* how, const std::string& png) {
+    if (png.empty()) return;
     html += fmt::format(
-        "<figure><figcaption>{}</figcaption><img src=\"{}\" alt=\"Samples of {}\"></figure>\n",
-        named(runs, r), png_data_uri(runs[r].png), escape(runs[r].name));
+        "<figure><figcaption>{}{}</figcaption><img src=\"{}\" alt=\"Samples of {}\"></figure>\n",
+        named(runs, r), how, png_data_uri(png), escape(runs[r].name));
+  };
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    add(r, "", runs[r].png);
+    add(r, ", hidden units drawn from R, which knows the answer", runs[r].posterior_png);
   }
   if (html.empty()) return "";
   const bool given =
@@ -96,6 +100,10 @@ std::set<std::string_view> idle_keys(const ReportRun& run) {
   if (!run.network.trains_s())
     keys.insert({"train.estimator", "train.c", "train.temperature", "train.baseline_decay"});
   if (!run.network.samples()) keys.insert({"train.particles", "train.drop_below"});
+  if (run.config.train.proposal.on) keys.insert({"train.estimator", "train.baseline_decay"});
+  if (!run.config.train.proposal.on)
+    keys.insert({"proposal.hidden", "proposal.learning_rate", "proposal.particles_from_P",
+                 "proposal.rule", "eval.select"});
   if (!draws_in_test(run)) keys.insert("eval.particles");
   const TrainOptions& train = run.config.train;
   if (row_of(train.optimizer).is_adam()) {

@@ -35,6 +35,7 @@ struct ReportRun {
   std::optional<Evaluation> own_test;  // of its last epoch; only if not measured for the page
   std::string note;                    // why something is missing; empty: nothing is
   std::string png;                     // samples; empty: none
+  std::string posterior_png = {};      // the same with draws of R
 };
 
 struct ReportOrigin {

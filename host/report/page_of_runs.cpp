@@ -84,7 +84,7 @@ Measured measure(Backend& backend, const LoadedNetwork& loaded, const ReportOpti
   };
   std::vector<LayerActivity> start;
   try {
-    const auto weights = starting_weights(config, network_of(config, data), warn);
+    const auto weights = starting_weights(config, network_of(config, data), warn).P;
     start = activity({backend, loaded.model().spec(), weights, data.units});
   } catch (const Error& error) {
     warn(fmt::format("the weights that it started from are not shown: {}", error.what()));
@@ -93,7 +93,8 @@ Measured measure(Backend& backend, const LoadedNetwork& loaded, const ReportOpti
       .data_name = data.name,
       .test = evaluate(
           loaded.model(), data.test,
-          {.particles = config.eval.particles, .seed = config.train.seed, .draws = options.draws}),
+          {.particles = config.eval.particles, .seed = config.train.seed, .draws = options.draws},
+          loaded.proposal()),
       .start = std::move(start),
       .trained = activity(loaded.model())};
 }
@@ -106,8 +107,12 @@ void add_measurements(Backend& backend, const ReportOptions& options, OpenedRun&
                                opened.checkpoint, options.settings);
     run.measured = measure(backend, loaded, options);
     if (can_show(loaded.data())) {
-      run.png = encode_png(
-          sample_picture(loaded.model(), loaded.data(), loaded.config().train.seed, {.rows = 8}));
+      const auto picture = [&](const Model* R) {
+        return encode_png(sample_picture(loaded.model(), loaded.data(), loaded.config().train.seed,
+                                         {.rows = 8}, R));
+      };
+      run.png = picture(nullptr);
+      if (loaded.proposal()) run.posterior_png = picture(loaded.proposal());
     }
   } catch (const DataError& error) {
     run.note = fmt::format("not measured on its test examples: {}", error.what());

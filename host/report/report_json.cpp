@@ -29,7 +29,7 @@ Json json_of(const ReportRun& run) {
   json["step"] = run.state.step;
   json["epoch"] = run.state.epoch;
   json["seconds"] = run.state.seconds;
-  if (run.state.best_valid_nll) json["best_valid_nll"] = *run.state.best_valid_nll;
+  if (run.state.best_valid_nll) json[best_key(run.config)] = *run.state.best_valid_nll;
   if (const auto test = test_of(run)) {
     json["test"] = sfnn::json_of(*test);
     json["measured_for_the_page"] = run.measured.has_value();

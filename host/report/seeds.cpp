@@ -47,11 +47,19 @@ std::vector<Figure> figures() {
     };
   };
   using E = const Evaluation&;
+  const auto best_valid = [](bool by_R) {
+    return [by_R](const ReportRun& run) -> std::optional<double> {
+      return run.config.selects_by_proposal() == by_R ? run.state.best_valid_nll : std::nullopt;
+    };
+  };
   return {{"test NLL", test([](E e) { return std::optional(e.nll); })},
+          {"test NLL bound by R",
+           test([](E e) { return e.proposal ? std::optional(e.proposal->nll) : std::nullopt; })},
           {"test error, %",
            test([](E e) { return e.error ? std::optional(100 * *e.error) : std::nullopt; })},
           {"SSE of the mean", test([](E e) { return e.mean_sse; })},
-          {"valid NLL, best", [](const ReportRun& run) { return run.state.best_valid_nll; }}};
+          {"valid NLL, best", best_valid(/*by_R=*/false)},
+          {"valid NLL bound by R, best", best_valid(/*by_R=*/true)}};
 }
 
 }  // namespace

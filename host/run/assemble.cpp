@@ -10,6 +10,7 @@
 #include "host/data/target_warnings.hpp"
 #include "host/model/initial_params.hpp"
 #include "host/run/run_directory.hpp"
+#include "host/train/proposal.hpp"
 
 namespace sfnn {
 namespace {
@@ -102,11 +103,27 @@ Model test_model_of(const Config& config, const Model& model) {
   return config.eval.as_stochastic ? model.as_stochastic() : model;
 }
 
-std::vector<float> starting_weights(const Config& config, const NetworkSpec& spec,
-                                    const std::function<void(const std::string&)>& warn) {
+std::optional<Model> proposal_of(Backend& backend, const Checkpoint& checkpoint,
+                                 EvalWeights wanted) {
+  const std::vector<float>* weights = checkpoint.weights_of_R(wanted);
+  if (!weights) return std::nullopt;
+  return Model(backend, checkpoint.state.R()->spec, *weights);
+}
+
+StartingWeights weights_from(const Checkpoint& saved, const Config& config) {
+  StartingWeights weights{saved.params()};
+  const ProposalOptions& wanted = config.train.proposal;
+  const NetworkState* R = saved.state.R();
+  if (wanted.on && R && R->spec == proposal_network(saved.network(), wanted.hidden))
+    weights.R = R->params();
+  return weights;
+}
+
+StartingWeights starting_weights(const Config& config, const NetworkSpec& spec,
+                                 const std::function<void(const std::string&)>& warn) {
   if (config.net.init_from.empty())
-    return initial_params(spec, config.train.seed, config.train.init_scale,
-                          config.train.sigma_start);
+    return {
+        initial_params(spec, config.train.seed, config.train.init_scale, config.train.sigma_start)};
   if (!std::filesystem::exists(config.net.init_from)) {
     throw ConfigError(fmt::format("net.init_from = {}: there is no such run or checkpoint",
                                   config.net.init_from));
@@ -120,7 +137,7 @@ std::vector<float> starting_weights(const Config& config, const NetworkSpec& spe
                                   config.net.init_from, to_string(saved.network()),
                                   to_string(spec)));
   }
-  return saved.params();
+  return weights_from(saved, config);
 }
 
 TrainOptions train_options_of(const Config& config, const MachineOptions& machine) {

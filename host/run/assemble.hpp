@@ -36,11 +36,20 @@ NetworkSpec network_of(const Config&, const DataSet&);
 NetworkSpec test_network_of(const Config&,
                             const NetworkSpec&);   // network B reads A's units as stochastic
 Model test_model_of(const Config&, const Model&);  // the same for a model
+// The learned proposal; none: it was trained without.
+std::optional<Model> proposal_of(Backend&, const Checkpoint&, EvalWeights);
+
+struct StartingWeights {
+  std::vector<float> P;
+  std::vector<float> R = {};  // empty: R = P, or there is none
+};
+// Those of a run whose P fits; of its R, too, if the config wants one of that shape.
+StartingWeights weights_from(const Checkpoint&, const Config&);
 // Drawn weights or, with net.init_from, those of another run: of the same network, or of A if this
 // one is B. Damaged checkpoints are reported to `warn` and skipped. Throws ConfigError if the
 // weights do not fit.
-std::vector<float> starting_weights(const Config&, const NetworkSpec&,
-                                    const std::function<void(const std::string&)>& warn);
+StartingWeights starting_weights(const Config&, const NetworkSpec&,
+                                 const std::function<void(const std::string&)>& warn);
 TrainOptions train_options_of(const Config&, const MachineOptions&);
 // The options that a run trains with, from its config or from the checkpoint that it continues: on
 // the same kind of device it keeps the tiling, and with it the order of every sum, whatever the

@@ -14,6 +14,7 @@
 #include "host/base/error.hpp"
 #include "host/formats/json_depth.hpp"
 #include "host/train/finite.hpp"
+#include "host/train/proposal.hpp"
 #include "host/train/state_arrays.hpp"
 #include "kernels/philox.hpp"
 
@@ -44,7 +45,7 @@ Output output_of(const std::string& name) {
 }
 
 std::vector<ArraySpec> arrays_of(const NetworkSpec& network, const Config& config) {
-  return state_arrays(network, row_of(config.train.estimator), config.train);
+  return state_arrays(network, estimator_of(config.train), config.train);
 }
 
 // The tensors of P have no prefix.
@@ -208,6 +209,11 @@ void read_metadata(const TensorFile& file, Checkpoint& checkpoint) {
     checkpoint.x_bytes = ByteEncoding::pixels;
   if (checkpoint.config.net.hidden != checkpoint.network().hidden)
     throw DataError("its network is not the one of its config");
+  const NetworkState* R = checkpoint.state.R();
+  const ProposalOptions& proposal = checkpoint.config.train.proposal;
+  if (bool(R) != proposal.on ||
+      (R && R->spec != proposal_network(checkpoint.network(), proposal.hidden)))
+    throw DataError("its R is not the one of its config and network");
   if (checkpoint.state.step > std::int64_t(kMaxStep)) throw DataError("its step is out of range");
   if (checkpoint.state.tail_step > checkpoint.state.step)
     throw DataError("its schedule begins after its step");
@@ -293,13 +299,22 @@ void read_units(TensorReader& reader, Checkpoint& checkpoint) {
       reader.fail("a scale of its inputs or targets is not above 0");
 }
 
+const std::vector<float>& weights_of(const NetworkState& network, EvalWeights wanted,
+                                     const Config& config) {
+  if (wanted == EvalWeights::trained) return network.params();
+  require(config.train.ema > 0,
+          "eval.weights = average: this run kept no average of its weights (train.ema)");
+  return network.array(kAverage);
+}
+
 }  // namespace
 
 const std::vector<float>& Checkpoint::weights(EvalWeights wanted) const {
-  if (wanted == EvalWeights::trained) return params();
-  require(config.train.ema > 0,
-          "eval.weights = average: this run kept no average of its weights (train.ema)");
-  return state.P().array(kAverage);
+  return weights_of(state.P(), wanted, config);
+}
+
+const std::vector<float>* Checkpoint::weights_of_R(EvalWeights wanted) const {
+  return state.R() ? &weights_of(*state.R(), wanted, config) : nullptr;
 }
 
 TensorFileView view_of(const Checkpoint& checkpoint) {

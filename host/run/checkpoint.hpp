@@ -40,6 +40,8 @@ struct Checkpoint {
   const std::vector<float>& params() const { return state.P().params(); }
   // Throws ConfigError if no average was kept.
   const std::vector<float>& weights(EvalWeights) const;
+  // Those of the learned proposal; null: there is none.
+  const std::vector<float>* weights_of_R(EvalWeights) const;
 };
 
 // The file of a checkpoint, whose arrays it does not copy. Throws Error for a broken state: a size

@@ -345,6 +345,8 @@ void Config::validate() const {
       throw ConfigError(fmt::format("eval.as_stochastic = true: {}", e.what()));
     }
   }
+  require(eval.select != Select::nll_proposal || train.proposal.on,
+          "eval.select = nll_proposal: there is no R; set proposal.on = true");
 }
 
 }  // namespace sfnn

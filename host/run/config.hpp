@@ -46,11 +46,18 @@ inline constexpr Names<EvalWeights, 2> kEvalWeights{
     {{EvalWeights::trained, "trained"}, {EvalWeights::average, "average"}}};
 constexpr const auto& names_of(EvalWeights) { return kEvalWeights; }
 
+// The figure that chooses the best checkpoint.
+enum class Select { automatic, nll, nll_proposal };
+inline constexpr Names<Select, 3> kSelects{
+    {{Select::automatic, "auto"}, {Select::nll, "nll"}, {Select::nll_proposal, "nll_proposal"}}};
+constexpr const auto& names_of(Select) { return kSelects; }
+
 struct EvalConfig {
   std::int64_t particles = 100;  // M
   std::int64_t every = 1;        // epochs
   EvalWeights weights = EvalWeights::trained;
   bool as_stochastic = false;
+  Select select = Select::automatic;
 };
 
 struct Config {
@@ -61,6 +68,12 @@ struct Config {
   TrainOptions train;  // an empty std::optional reads and prints as "auto"
   SaveConfig save;
   EvalConfig eval;
+
+  // Is validation by draws of R what counts?
+  bool selects_by_proposal() const {
+    return eval.select == Select::automatic ? train.proposal.on
+                                            : eval.select == Select::nll_proposal;
+  }
 
   // Checks rules over several keys that need no data. Throws ConfigError.
   void validate() const;
@@ -193,6 +206,19 @@ struct Config {
     v("train.keep", self.save.keep, "number of newest checkpoints to keep, besides the best",
       at_least_one);
 
+    v("proposal.on", self.train.proposal.on,
+      "learned proposal R(h|x,y) that particles are drawn from; its rule replaces train.estimator",
+      any);
+    v("proposal.hidden", self.train.proposal.hidden,
+      "deterministic hidden layers of R, such as 200d; none: logits linear in x and y", any);
+    v("proposal.learning_rate", self.train.proposal.learning_rate,
+      "peak learning rate of R; auto: train.learning_rate", not_negative);
+    v("proposal.particles_from_P", self.train.proposal.particles_from_P,
+      "number of the M particles to draw from P instead of R; train.c is taken off their w_bar",
+      not_negative);
+    v("proposal.rule", self.train.proposal.rule,
+      "rule for P and R: rws (reweighted wake-sleep) or bound (gradient of E[C_hat])", any);
+
     v("eval.particles", self.eval.particles, "M for validation and test", rows);
     v("eval.every", self.eval.every, "epochs between validations; the last epoch always has one",
       at_least_one);
@@ -200,6 +226,10 @@ struct Config {
       "weights to judge and use: as trained, or their average (train.ema)", any);
     v("eval.as_stochastic", self.eval.as_stochastic,
       "network B: test a deterministic network with its units drawn", any);
+    v("eval.select", self.eval.select,
+      "validation figure of the best checkpoint: nll (draws of P) or nll_proposal (draws of R); "
+      "auto: nll_proposal if there is an R",
+      any);
   }
 };
 

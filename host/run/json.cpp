@@ -37,6 +37,11 @@ Json json_of(const Evaluation& test) {
   put(json, "mean_sse_draw_sd", test.draw_sd.mean_sse);
   put(json, "sigma", test.sigma);
   json["effective_particles"] = test.effective_particles;
+  if (!test.proposal) return json;
+  json["nll_proposal"] = test.proposal->nll;
+  put(json, "nll_proposal_se", test.proposal->nll_se);
+  put(json, "nll_proposal_draw_sd", test.proposal->nll_draw_sd);
+  put(json, "effective_particles_proposal", test.proposal->effective_particles);
   return json;
 }
 
@@ -50,6 +55,10 @@ Json json_of(const NetworkSpec& spec) {
           {"tensors", std::move(tensors)}};
 }
 
+const char* best_key(const Config& config) {
+  return config.selects_by_proposal() ? "best_valid_nll_proposal" : "best_valid_nll";
+}
+
 Json json_of_state(const Checkpoint& checkpoint) {
   const TrainState& state = checkpoint.state;
   Json json = {{"step", state.step},
@@ -58,7 +67,7 @@ Json json_of_state(const Checkpoint& checkpoint) {
                {"tile", checkpoint.tiling.tile},
                {"parts", checkpoint.tiling.parts}};
   if (state.best_valid_nll) {
-    json["best_valid_nll"] = *state.best_valid_nll;
+    json[best_key(checkpoint.config)] = *state.best_valid_nll;
     json["best_epoch"] = state.best_epoch;
   }
   return json;

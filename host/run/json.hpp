@@ -17,7 +17,8 @@ using Json = nlohmann::ordered_json;
 
 Json json_of(const Config&);  // by key; numbers, text, true or false, lists
 Json json_of(const Evaluation&);
-Json json_of(const NetworkSpec&);  // text, parameters and tensors
+Json json_of(const NetworkSpec&);     // text, parameters and tensors
+const char* best_key(const Config&);  // of the lowest validation figure: which one it is
 Json json_of_state(const Checkpoint&);
 Json json_of(const std::vector<EpochRecord>&);
 Json json_of(const std::vector<SessionRecord>&);

@@ -27,6 +27,7 @@ LoadedNetwork::LoadedNetwork(Backend& backend, const MachineOptions& machine,
   }
   model_ = test_model_of(config_, {backend, checkpoint.network(),
                                    checkpoint.weights(config_.eval.weights), checkpoint.units});
+  R_ = proposal_of(backend, checkpoint, config_.eval.weights);
 }
 
 }  // namespace sfnn

@@ -19,12 +19,13 @@ class LoadedNetwork {
 
   const Config& config() const { return config_; }
   const DataSet& data() const { return data_; }
-  const Model& model() const { return *model_; }  // as it is tested
+  const Model& model() const { return *model_; }                 // as it is tested
+  const Model* proposal() const { return R_ ? &*R_ : nullptr; }  // null: it was trained without R
 
  private:
   Config config_;
   DataSet data_;
-  std::optional<Model> model_;
+  std::optional<Model> model_, R_;
 };
 
 }  // namespace sfnn

@@ -68,7 +68,7 @@ int magnification_of(std::int64_t height) {
 bool can_show(const DataSet& data) { return data.y_image.height > 0 && data.test.count > 0; }
 
 Picture sample_picture(const Model& model, const DataSet& data, std::uint64_t seed,
-                       const PictureOptions& options) {
+                       const PictureOptions& options, const Model* R) {
   const NetworkSpec& spec = model.spec();
   if (!can_show(data)) {
     throw ConfigError(
@@ -84,7 +84,7 @@ Picture sample_picture(const Model& model, const DataSet& data, std::uint64_t se
   std::vector<std::int32_t> rows(std::min(options.rows, data.test.count - options.first));
   std::iota(rows.begin(), rows.end(), std::int32_t(options.first));
   const std::vector<float> outputs =
-      sample_outputs(model, data.test, rows, options.samples, seed).means;
+      sample_outputs(model, data.test, rows, options.samples, seed, /*same_draws=*/false, R).means;
   const DrawKey key{seed, kEvaluationStep, kSiteOutputSample};
   const bool draws_pixels = options.draw_pixels && has_bits(spec.output);
   for (std::size_t r = 0; r < rows.size(); ++r) {

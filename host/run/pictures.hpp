@@ -13,7 +13,9 @@ namespace sfnn {
 
 bool can_show(const DataSet&);  // are its targets pictures?
 
-// Throws ConfigError if the data set has no pictures.
-Picture sample_picture(const Model&, const DataSet&, std::uint64_t seed, const PictureOptions&);
+// Throws ConfigError if the data set has no pictures. With R the hidden units are drawn given the
+// target, too: what the network takes an example for, not what it predicts.
+Picture sample_picture(const Model&, const DataSet&, std::uint64_t seed, const PictureOptions&,
+                       const Model* R = nullptr);
 
 }  // namespace sfnn

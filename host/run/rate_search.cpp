@@ -39,7 +39,7 @@ MetricsLine to_line(const RateTrial& trial, const std::string& key) {
   return {{"learning_rate", trial.rate},
           {"end", to_string(trial.end)},
           {"epochs", trial.valid_nll.size()},
-          {"valid_nll", trial.valid_nll},
+          {trial.key(), trial.valid_nll},
           {"config", key}};
 }
 
@@ -51,16 +51,22 @@ void save_search(const RunDirectory& directory, const RateSearch& search) {
   write_file_atomically(directory.search_options(), line.dump() + '\n');
 }
 
+MetricsLine::const_iterator nlls_of(const MetricsLine& line) {
+  const auto by_R = line.find(RateTrial{.by_R = true}.key());
+  return by_R == line.end() ? line.find(RateTrial{}.key()) : by_R;
+}
+
 // A trial that Trials::run could have made, with at most `epochs` epochs; none: anything else.
 std::optional<RateTrial> to_trial(const MetricsLine& line, std::int64_t epochs) {
-  const auto rate = line.find("learning_rate"), end = line.find("end"),
-             nlls = line.find("valid_nll");
+  const auto rate = line.find("learning_rate"), end = line.find("end"), nlls = nlls_of(line);
   if (rate == line.end() || !rate->is_number() || end == line.end() || !end->is_string() ||
       nlls == line.end() || !nlls->is_array() || nlls->empty())
     return std::nullopt;
   const auto known_end = from_string<TrialEnd>(end->get_ref<const std::string&>());
   if (!known_end) return std::nullopt;
-  RateTrial trial{.rate = rate->get<double>(), .end = *known_end};
+  RateTrial trial{.rate = rate->get<double>(),
+                  .end = *known_end,
+                  .by_R = nlls.key() == RateTrial{.by_R = true}.key()};
   for (const MetricsLine& nll : *nlls) {
     if (!nll.is_number() && !nll.is_null()) return std::nullopt;
     trial.valid_nll.push_back(nll.is_null() ? NAN : nll.get<double>());
@@ -130,10 +136,12 @@ class Trials {
  private:
   double valid_nll(const Trainer& trainer) {
     const bool averages = config_.eval.weights == EvalWeights::average;
-    return evaluate(
-               test_model_of(config_, averages ? *trainer.average() : trainer.model()), data_.valid,
-               {.particles = config_.eval.particles, .seed = config_.train.seed, .predict = false})
-        .nll;
+    const bool by_R = config_.selects_by_proposal();
+    const Evaluation valid = evaluate(
+        test_model_of(config_, averages ? *trainer.average() : trainer.model()), data_.valid,
+        {.particles = config_.eval.particles, .seed = config_.train.seed, .predict = false},
+        by_R ? trainer.proposal(averages) : nullptr);
+    return by_R ? valid.proposal->nll : valid.nll;
   }
   bool is_hopeless(const RateTrial& trial, const RateTrial* best) const {
     const std::size_t epoch = trial.valid_nll.size();
@@ -149,7 +157,7 @@ class Trials {
   Progress& progress_;
   Config config_;
   NetworkSpec spec_;
-  std::vector<float> start_;
+  StartingWeights start_;
   std::optional<double> untrained_nll_;
 };
 
@@ -157,9 +165,9 @@ std::optional<RateTrial> Trials::run(double rate, const RateTrial* best, const R
   config_.train.learning_rate = rate;
   const TrainOptions options = train_options_of(config_, machine_);
   const TrainPlan plan = plan_training(backend_, spec_, options, data_);
-  Trainer trainer(plan, Model(backend_, spec_, start_, data_.units), options, data_);
+  Trainer trainer(plan, Model(backend_, spec_, start_.P, data_.units), options, data_, start_.R);
   if (!untrained_nll_) untrained_nll_ = valid_nll(trainer);
-  RateTrial trial{.rate = rate};
+  RateTrial trial{.rate = rate, .by_R = config_.selects_by_proposal()};
   while (trainer.step() < trainer.total_steps()) {
     trainer.train_step();
     if (search.stop()) return std::nullopt;
@@ -181,8 +189,6 @@ std::optional<RateTrial> Trials::run(double rate, const RateTrial* best, const R
   return trial;
 }
 
-}  // namespace
-
 const char* words_for(TrialEnd end) {
   switch (end) {
     case TrialEnd::finished:
@@ -195,15 +201,21 @@ const char* words_for(TrialEnd end) {
   return "";
 }
 
+}  // namespace
+
+std::string words_for(const RateTrial& trial) {
+  return fmt::format("{}{}", words_for(trial.end), trial.by_R ? "; by draws of R" : "");
+}
+
 std::string to_row(const RateTrial& trial) {
   return fmt::format("{:<10} {:>6} {:>12}  {}", trial.rate, trial.valid_nll.size(),
-                     fmt::format("{:.4f}", trial.valid_nll.back()), words_for(trial.end));
+                     fmt::format("{:.4f}", trial.valid_nll.back()), words_for(trial));
 }
 
 std::vector<RateTrial> saved_trials(const RunDirectory& directory) {
   std::vector<RateTrial> trials;
   for (const MetricsLine& line : read_metrics(directory.search(), [](const std::string&) {})) {
-    const auto nlls = line.find("valid_nll");
+    const auto nlls = nlls_of(line);
     const auto epochs = nlls == line.end() ? 0 : std::int64_t(nlls->size());
     if (const auto trial = to_trial(line, epochs)) trials.push_back(*trial);
   }

@@ -31,13 +31,16 @@ inline constexpr Names<TrialEnd, 3> kTrialEnds{{{TrialEnd::finished, "finished"}
                                                 {TrialEnd::not_finite, "not finite"}}};
 constexpr const auto& names_of(TrialEnd) { return kTrialEnds; }
 
-const char* words_for(TrialEnd);  // "given up: too slow"
-
 struct RateTrial {
   double rate = 0;
-  std::vector<double> valid_nll;  // after each epoch
+  std::vector<double> valid_nll;  // after each epoch, of the figure that eval.select names
   TrialEnd end = TrialEnd::finished;
+  bool by_R = false;  // that is nll_proposal
+
+  const char* key() const { return by_R ? "valid_nll_proposal" : "valid_nll"; }  // of valid_nll
 };
+
+std::string words_for(const RateTrial&);  // how it ended: "given up: too slow"
 
 constexpr std::int64_t kMaxSearchEpochs = 1'000'000;
 

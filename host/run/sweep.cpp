@@ -136,10 +136,14 @@ class RunProgress : public Progress {
 SweepOutcome finished_outcome(const RunDirectory& directory, const Config& config) {
   SweepOutcome outcome{.end = End::finished};
   const auto epochs = read_epochs(directory.metrics(), [](const std::string&) {});
+  const auto lower = [](std::optional<double>& lowest, const std::optional<double>& figure) {
+    if (figure && (!lowest || *figure < *lowest)) lowest = figure;
+  };
   for (const EpochRecord& epoch : epochs) {
-    const auto& nll =
-        config.eval.weights == EvalWeights::average ? epoch.average_valid_nll : epoch.valid_nll;
-    if (nll && (!outcome.valid_nll || *nll < *outcome.valid_nll)) outcome.valid_nll = nll;
+    const bool average = config.eval.weights == EvalWeights::average;
+    lower(outcome.valid_nll, average ? epoch.average_valid_nll : epoch.valid_nll);
+    lower(outcome.valid_nll_proposal,
+          average ? epoch.average_valid_nll_proposal : epoch.valid_nll_proposal);
   }
   if (!epochs.empty()) outcome.test = test_in(epochs.back(), config.eval.weights);
   return outcome;

@@ -29,7 +29,11 @@ std::vector<Figure> figures() {
           {"test error, %", "test_error_percent",
            test([](E e) { return e.error ? std::optional(100 * *e.error) : std::nullopt; }), 2},
           {"criterion SSE", "test_criterion_sse", test([](E e) { return e.criterion_sse; })},
-          {"SSE of the mean", "test_mean_sse", test([](E e) { return e.mean_sse; })}};
+          {"SSE of the mean", "test_mean_sse", test([](E e) { return e.mean_sse; })},
+          {"valid NLL by R", "valid_nll_proposal",
+           [](const SweepOutcome& o) { return o.valid_nll_proposal; }},
+          {"test NLL by R", "test_nll_proposal",
+           test([](E e) { return e.proposal ? std::optional(e.proposal->nll) : std::nullopt; })}};
 }
 
 struct Row {

@@ -18,6 +18,13 @@ std::string test_figures(const Evaluation& test) {
   std::string text =
       fmt::format("NLL {:.3f}{} (M = {}{})", test.nll, plus_minus(errors.nll, 3), test.particles,
                   test.examples > 0 ? fmt::format(", {} examples", test.examples) : "");
+  if (const auto& by_R = test.proposal) {
+    const bool counted = by_R->effective_particles.has_value();
+    if (counted) text += fmt::format(", {:.1f} effective", test.effective_particles);
+    text +=
+        fmt::format("; by draws of R: NLL bound {:.3f}{}", by_R->nll, plus_minus(by_R->nll_se, 3));
+    if (counted) text += fmt::format(", {:.1f} effective", *by_R->effective_particles);
+  }
   if (test.error)
     text += fmt::format(", error {:.2f}{} %", 100 * *test.error, plus_minus(errors.error, 2, 100));
   if (test.criterion_sse) {
@@ -36,7 +43,7 @@ namespace {
 using Figure = std::optional<double> EpochRecord::*;
 
 struct TestKeys {
-  Figure nll, error, criterion_sse, mean_sse, sigma;
+  Figure nll, nll_proposal, error, criterion_sse, mean_sse, sigma;
   Figure nll_se, error_se, criterion_sse_se, mean_sse_se;
 };
 
@@ -44,15 +51,20 @@ constexpr TestKeys keys_of(EvalWeights weights) {
   using R = EpochRecord;
   switch (weights) {
     case EvalWeights::trained:
-      return {
-          &R::test_nll,        &R::test_error,  &R::test_criterion_sse, &R::test_mean_sse,
-          &R::test_sigma,      &R::test_nll_se, &R::test_error_se,      &R::test_criterion_sse_se,
-          &R::test_mean_sse_se};
+      return {&R::test_nll,           &R::test_nll_proposal, &R::test_error,
+              &R::test_criterion_sse, &R::test_mean_sse,     &R::test_sigma,
+              &R::test_nll_se,        &R::test_error_se,     &R::test_criterion_sse_se,
+              &R::test_mean_sse_se};
     case EvalWeights::average:
-      return {&R::average_test_nll,           &R::average_test_error,
-              &R::average_test_criterion_sse, &R::average_test_mean_sse,
-              &R::average_test_sigma,         &R::average_test_nll_se,
-              &R::average_test_error_se,      &R::average_test_criterion_sse_se,
+      return {&R::average_test_nll,
+              &R::average_test_nll_proposal,
+              &R::average_test_error,
+              &R::average_test_criterion_sse,
+              &R::average_test_mean_sse,
+              &R::average_test_sigma,
+              &R::average_test_nll_se,
+              &R::average_test_error_se,
+              &R::average_test_criterion_sse_se,
               &R::average_test_mean_sse_se};
   }
   return {};
@@ -68,11 +80,16 @@ void add_test(EpochRecord& record, const Evaluation& test, EvalWeights of) {
   record.*keys.error = test.error;
   record.*keys.criterion_sse = test.criterion_sse;
   record.*keys.mean_sse = test.mean_sse;
+  if (test.proposal) record.*keys.nll_proposal = test.proposal->nll;
   record.*keys.sigma = test.sigma;
   record.*keys.nll_se = test.standard_error.nll;
   record.*keys.error_se = test.standard_error.error;
   record.*keys.criterion_sse_se = test.standard_error.criterion_sse;
   record.*keys.mean_sse_se = test.standard_error.mean_sse;
+  if (of != EvalWeights::trained || !test.proposal) return;
+  record.test_nll_proposal_se = test.proposal->nll_se;
+  record.test_effective_particles = test.effective_particles;
+  record.test_effective_particles_proposal = test.proposal->effective_particles;
 }
 
 std::optional<Evaluation> test_in(const EpochRecord& record, EvalWeights of) {
@@ -89,6 +106,12 @@ std::optional<Evaluation> test_in(const EpochRecord& record, EvalWeights of) {
                          .error = record.*keys.error_se,
                          .criterion_sse = record.*keys.criterion_sse_se,
                          .mean_sse = record.*keys.mean_sse_se};
+  if (const auto nll = record.*keys.nll_proposal) test.proposal = {.nll = *nll};
+  if (of == EvalWeights::trained && test.proposal) {
+    test.effective_particles = record.test_effective_particles.value_or(1);
+    test.proposal->nll_se = record.test_nll_proposal_se;
+    test.proposal->effective_particles = record.test_effective_particles_proposal;
+  }
   return test;
 }
 

@@ -51,9 +51,9 @@ Trainer TrainingRun::make_trainer(const TrainOptions& options) {
   const auto warn = [&](const std::string& line) { progress_.warn(line); };
   if (!fits && config_.net.init_from.empty())
     return {plan, fresh_model(backend_, spec_, options, data_), options, data_};
-  Model model(backend_, spec_, fits ? saved->params() : starting_weights(config_, spec_, warn),
-              data_.units);
-  return {plan, std::move(model), options, data_};
+  const StartingWeights start =
+      fits ? StartingWeights{saved->params()} : starting_weights(config_, spec_, warn);
+  return {plan, Model(backend_, spec_, start.P, data_.units), options, data_, start.R};
 }
 
 void TrainingRun::start() {
@@ -148,9 +148,9 @@ Model TrainingRun::test_model(EvalWeights weights) const {
                        weights == EvalWeights::average ? *trainer_.average() : trainer_.model());
 }
 
-Evaluation TrainingRun::evaluate_on(const Model& model, const Examples& examples) {
+Evaluation TrainingRun::evaluate_on(const Model& model, const Examples& examples, const Model* R) {
   return evaluate(model, examples,
-                  {.particles = config_.eval.particles, .seed = config_.train.seed});
+                  {.particles = config_.eval.particles, .seed = config_.train.seed}, R);
 }
 
 // The examples are staged once, by the first validation.
@@ -158,8 +158,9 @@ Evaluation TrainingRun::validate(EvalWeights weights) {
   const Model model = test_model(weights);
   if (!valid_data_) valid_data_.emplace(model, data_.valid, config_.eval.particles);
   const Evaluation result = evaluate(
-      model, *valid_data_, {.particles = config_.eval.particles, .seed = config_.train.seed});
-  if (!std::isfinite(result.nll))
+      model, *valid_data_, {.particles = config_.eval.particles, .seed = config_.train.seed},
+      trainer_.proposal(weights == EvalWeights::average));
+  if (!std::isfinite(result.nll) || (result.proposal && !std::isfinite(result.proposal->nll)))
     throw Error(fmt::format("step {}: the validation NLL is no longer finite", trainer_.step()));
   return result;
 }
@@ -168,14 +169,17 @@ void TrainingRun::validate(EpochRecord& record, Checkpoint& checkpoint) {
   const Evaluation trained = validate(EvalWeights::trained);
   record.valid_nll = trained.nll;
   record.valid_error = trained.error;
+  if (trained.proposal) record.valid_nll_proposal = trained.proposal->nll;
   valid_ = trained;
   if (has_average()) {
     const Evaluation average = validate(EvalWeights::average);
     record.average_valid_nll = average.nll;
+    if (average.proposal) record.average_valid_nll_proposal = average.proposal->nll;
     record.average_valid_error = average.error;
     if (config_.eval.weights == EvalWeights::average) valid_ = average;
   }
-  if (!best_.valid_nll || valid_->nll < *best_.valid_nll) save_as_best(checkpoint, valid_->nll);
+  const double figure = config_.selects_by_proposal() ? valid_->proposal->nll : valid_->nll;
+  if (!best_.valid_nll || figure < *best_.valid_nll) save_as_best(checkpoint, figure);
 }
 
 // Counted from the best epoch, or from where the run was continued.
@@ -193,6 +197,11 @@ Checkpoint TrainingRun::snapshot() {
 }
 
 TrainingRun::End TrainingRun::train() {
+  if (config_.train.proposal.on)
+    progress_.say(
+        fmt::format("a proposal R is trained with the network: proposal.rule = {} takes "
+                    "the place of train.estimator, which is not read",
+                    to_string(config_.train.proposal.rule)));
   if (trainer_.step() < trainer_.total_steps()) {
     try_to_write(
         [&] { append_record(directory().sessions(), session_record(backend_, trainer_.step())); });
@@ -294,6 +303,7 @@ void TrainingRun::show_progress(bool epoch_done) {
   if (valid_) {
     figures.valid_nll = valid_->nll;
     figures.valid_error = valid_->error;
+    if (valid_->proposal) figures.valid_nll_proposal = valid_->proposal->nll;
   }
   if (epoch_done) {
     progress_.epoch(figures, seconds());
@@ -354,15 +364,18 @@ void TrainingRun::test(EpochRecord& record) {
   const EvalWeights judged = config_.eval.weights;
   for (const EvalWeights weights : {EvalWeights::trained, EvalWeights::average}) {
     if (weights == EvalWeights::average && !has_average()) continue;
-    const Evaluation result = evaluate_on(test_model(weights), data_.test);
+    const Evaluation result = evaluate_on(test_model(weights), data_.test,
+                                          trainer_.proposal(weights == EvalWeights::average));
     add_test(record, result, weights);
     if (weights == judged) test_ = result;
   }
   if (config_.train.patience == 0 || !best_.valid_nll) return;
   const Checkpoint best = load_checkpoint(directory().best());
   const Model model(backend_, spec_, best.weights(judged), data_.units);
-  best_test_ = evaluate_on(test_model_of(config_, model), data_.test);
+  const std::optional<Model> R = proposal_of(backend_, best, judged);
+  best_test_ = evaluate_on(test_model_of(config_, model), data_.test, R ? &*R : nullptr);
   record.best_test_nll = best_test_->nll;
+  if (best_test_->proposal) record.best_test_nll_proposal = best_test_->proposal->nll;
   record.best_test_error = best_test_->error;
 }
 

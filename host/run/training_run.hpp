@@ -83,7 +83,7 @@ class TrainingRun {
   Model test_model(EvalWeights) const;
   bool has_average() const { return trainer_.average() != nullptr; }
   void test(EpochRecord&);
-  Evaluation evaluate_on(const Model&, const Examples&);
+  Evaluation evaluate_on(const Model&, const Examples&, const Model* R);
   Evaluation validate(EvalWeights);
   void validate(EpochRecord&, Checkpoint&);  // all weights; keeps the best
   bool lost_patience() const;                // after a validation

@@ -103,6 +103,18 @@ TEST_F(JsonCommand, EveryKeyIsDocumentedAndEveryPromisedKeyIsPrinted) {
   EXPECT_EQ(run("report first --json --out page.html").code, 2);
 }
 
+TEST_F(JsonCommand, ARunWithAProposalHasItsOwnKeys) {
+  train("with-R", "--set proposal.on=true --search-lr 0.03:0.1");
+  const Json eval = json_of("eval with-R --seeds 2 --json"), info = json_of("info with-R --json");
+  compare(eval, table_after("## `sfnn eval"));
+  compare(info, table_after("## `sfnn info"));
+  compare(json_of("report with-R --json"), table_after("## `sfnn report"));
+  EXPECT_NE(eval["test"]["nll"], eval["test"]["nll_proposal"]);
+  EXPECT_TRUE(info["checkpoint"].contains("best_valid_nll_proposal"));
+  EXPECT_FALSE(info["checkpoint"].contains("best_valid_nll"));
+  EXPECT_TRUE(info["search"]["trials"][0].contains("valid_nll_proposal"));
+}
+
 TEST_F(JsonCommand, FiguresAreThoseThatPeopleSee) {
   train("first", "--set data.task=classes --set data.set=glyphs");
   const Json json = json_of("eval first --json")["test"];

@@ -277,9 +277,9 @@ TEST(LoaderMemory, MetricsTake64TimesTheirText) {
   }
 }
 
-TEST(LoaderMemory, RecordsOfEpochsTake224TimesTheirText) {
+TEST(LoaderMemory, RecordsOfEpochsTake288TimesTheirText) {
   const std::string text = filled("{{}}\n");
-  expect_within(224 * text.size(), End::loaded, [&] { parse_epochs(text, "some.jsonl"); });
+  expect_within(288 * text.size(), End::loaded, [&] { parse_epochs(text, "some.jsonl"); });
 }
 
 }  // namespace

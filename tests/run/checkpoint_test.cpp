@@ -13,6 +13,7 @@
 #include "host/formats/atomic_file.hpp"
 #include "host/model/initial_params.hpp"
 #include "host/train/pass.hpp"
+#include "host/train/proposal.hpp"
 #include "tests/support/temporary_directory.hpp"
 #include "tests/support/tensor_files.hpp"
 
@@ -141,8 +142,11 @@ TEST(Checkpoint, AScaleThatCannotBeDividedByIsRefused) {
 
 TEST(Checkpoint, HoldsNetworksByName) {
   Checkpoint checkpoint = example();
-  NetworkState& R = checkpoint.state.networks["R"];
-  R.spec = {.D_in = 9, .hidden = {{.n_d = 4}}, .D_out = 3, .output = Output::bernoulli};
+  apply_setting(checkpoint.config, "proposal.on=true");
+  apply_setting(checkpoint.config, "proposal.hidden=4d");
+  checkpoint.state.P().arrays.pop_back();  // the baseline: there is no estimator
+  NetworkState& R = checkpoint.state.networks[kModelR];
+  R.spec = proposal_network(checkpoint.network(), checkpoint.config.train.proposal.hidden);
   R.arrays = {{"params", initial_params(R.spec, 2)}, {"velocity", initial_params(R.spec, 3)}};
   const TensorFile file = to_tensor_file(checkpoint);
   EXPECT_NE(file.find("R:layer1.W_d"), nullptr);
@@ -153,8 +157,10 @@ TEST(Checkpoint, HoldsNetworksByName) {
 TEST(Checkpoint, ANetworkWithoutTensorsOrWithAnOddNameIsRefused) {
   const nlohmann::ordered_json network = {
       {"D_in", 1}, {"hidden", {"2s"}}, {"D_out", 1}, {"output", "bernoulli"}};
+  EXPECT_THAT(error_with("/other_networks", {{"Q", network}}),
+              HasSubstr("'Q:layer1.W_s' is missing"));
   EXPECT_THAT(error_with("/other_networks", {{"R", network}}),
-              HasSubstr("'R:layer1.W_s' is missing"));
+              HasSubstr("its R is not the one of its config and network"));
   for (const char* name : {"", "P", "a/b", "a:b", "../R"})
     EXPECT_THAT(error_with("/other_networks", {{name, network}}),
                 HasSubstr("the name of a network is not valid"));

@@ -391,7 +391,7 @@ ReferenceParticle reference_forward(const NetworkSpec& spec, const Vector& param
 ReferenceOutputGradient reference_output_gradient(const NetworkSpec& spec, const Vector& params,
                                                   const ReferenceParticle& particle, double weight,
                                                   const Vector& y) {
-  Scores score = scores({spec, ParamLayout(spec), params}, particle.o, y);
+  OutputScores score = reference_output_scores({spec, ParamLayout(spec), params}, particle.o, y);
   for (Vector* g : {&score.o, &score.rho})
     for (double& element : *g) element *= weight;
   return {score.o, score.rho};

@@ -23,6 +23,16 @@ struct EvaluationErrors {
   std::optional<double> nll, error, criterion_sse, mean_sse;
 };
 
+// By particles of the learned proposal R(h|x,y): another estimate of log P(y|x) for the same
+// network, whose mean is a bound of it as well. It is not C_hat with h ~ P, and not to be compared
+// with one.
+struct ProposalEvaluation {
+  double nll = 0;
+  std::optional<double> nll_se, nll_draw_sd;  // as in EvaluationErrors
+  std::vector<double> curve = {};
+  std::optional<double> effective_particles;  // always there if it was measured just now
+};
+
 // Every figure is the mean over the draws.
 struct Evaluation {
   std::int64_t examples = 0, particles = 1;
@@ -40,6 +50,7 @@ struct Evaluation {
   std::optional<double> sigma;      // learnt: the standard deviation; one per output: their r.m.s.
   EvaluationErrors standard_error;  // over the examples
   EvaluationErrors draw_sd;         // standard deviation over the draws
+  std::optional<ProposalEvaluation> proposal;  // if the network was trained with an R
 };
 
 // Throws ConfigError if there are no such examples or they do not fit the network.

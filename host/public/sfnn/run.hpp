@@ -58,13 +58,14 @@ RunResult resume_run(const Device&, const std::filesystem::path& directory,
 struct EpochRecord {
   std::optional<std::uint64_t> epoch, step;
   std::optional<double> train_c_hat;
-  std::optional<double> valid_nll;
+  std::optional<double> valid_nll;           // by draws of P
+  std::optional<double> valid_nll_proposal;  // by draws of R, if there is one
   std::optional<double> learning_rate, effective_particles;
   std::optional<double> valid_error;
   std::optional<double> gradient_norm;  // mean over the steps, before clipping
   std::optional<double> clipped;        // share of the steps; with train.clip_norm
   // Of the moving average of the weights, with train.ema; all else is of the weights as trained.
-  std::optional<double> average_valid_nll, average_valid_error;
+  std::optional<double> average_valid_nll, average_valid_nll_proposal, average_valid_error;
   // The last epoch only.
   std::optional<double> test_nll, test_error, test_criterion_sse, test_mean_sse, test_sigma;
   std::optional<std::int64_t> test_particles, test_examples;
@@ -75,6 +76,9 @@ struct EpochRecord {
       average_test_mean_sse_se;
   // Of the best checkpoint, with train.patience, by the weights that eval.weights chooses.
   std::optional<double> best_test_nll, best_test_error;
+  // If there is an R: by its draws, and the effective particles of both.
+  std::optional<double> test_nll_proposal, test_nll_proposal_se, test_effective_particles,
+      test_effective_particles_proposal, average_test_nll_proposal, best_test_nll_proposal;
   std::vector<std::string> warnings;
   std::optional<double> seconds;  // training time so far
   bool never_saved = false;       // checkpoints were due before, and none could be written
