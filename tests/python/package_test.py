@@ -39,6 +39,23 @@ def train_small(**options):
     return sfnn.train(SMALL, data=small_data(), device="cpu", **options)
 
 
+class Tensor:
+    """What another library's array shows of itself: DLPack, and whether it wants gradients."""
+
+    def __init__(self, array, device=(1, 0), requires_grad=False):
+        self.array, self.device, self.requires_grad = array, device, requires_grad
+
+    def detach(self):
+        return Tensor(self.array, self.device)
+
+    def __dlpack__(self, **options):
+        assert not self.requires_grad, "PyTorch refuses this"
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.device
+
+
 class InFolder(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -53,6 +70,13 @@ class Arrays(unittest.TestCase):
         self.assertTrue(np.shares_memory(_arrays.numbers(bits, "x"), bits))
         floats.setflags(write=False)
         self.assertTrue(np.shares_memory(_arrays.numbers(floats, "x"), floats))
+
+    def test_tensors_of_others_are_read_where_they_lie(self):
+        floats = np.ones((3, 2), np.float32)
+        for tensor in (Tensor(floats), Tensor(floats, requires_grad=True)):
+            self.assertTrue(np.shares_memory(_arrays.numbers(tensor, "x"), floats))
+        with self.assertRaisesRegex(TypeError, "x lies on another device"):
+            _arrays.numbers(Tensor(floats, device=(2, 0)), "x")
 
     def test_the_engine_reads_where_the_array_lies(self):
         x, y = np.zeros((50, 1), np.float32), np.zeros((50, 1), np.float32)
