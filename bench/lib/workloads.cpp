@@ -125,8 +125,8 @@ Workload make_workload(int number, const fs::path& cache, int threads) {
   while (trainer.step() < trainer.total_steps()) trainer.train_step();
   w.params = trainer.state().P().array("params");
   fs::create_directories(cache);
-  write_safetensors(file, {.tensors = {{.name = "params", .shape = {size}, .values = w.params}},
-                           .metadata = {{"recipe", recipe(w)}}});
+  write_safetensors(file, TensorFile{.tensors = {{"params", {size}, w.params}},
+                                     .metadata = {{"recipe", recipe(w)}}});
   return w;
 }
 
