@@ -206,7 +206,8 @@ TEST_F(TwoNetworks, LieInAPartOneAfterAnother) {
 }
 
 TEST_F(TwoNetworks, AreBothMovedByTheirOwnGradient) {
-  const TrainOptions options{.hidden_rate = 0.5, .momentum = 0.5};
+  TrainOptions options{.learning_rate = 0.1, .hidden_rate = 0.5, .momentum = 0.5};
+  options.proposal.learning_rate = 0.03;
   Optimizer optimizer(networks_, options);
   const std::int64_t N = 10;
   std::vector<float> part(networks_.part_size());
@@ -225,7 +226,8 @@ TEST_F(TwoNetworks, AreBothMovedByTheirOwnGradient) {
     for (std::int64_t i = 0; i < network.model.layout().size; ++i)
       squares += std::pow(part[network.offset + i] / double(N), 2);
     for (const ParamSlot& slot : network.model.layout().slots()) {
-      const float rate = slot.name.starts_with("layer") ? 0.5f : 1.0f;
+      // train.hidden_rate is P's alone.
+      const float rate = !is_P ? 0.3f : slot.name.starts_with("layer") ? 0.5f : 1.0f;
       for (std::int64_t i = slot.offset; i < slot.offset + slot.size(); ++i) {
         const float g = part[network.offset + i] / float(N);
         // v_1 = g, v_2 = 1.5 g; 0.1 of both.
