@@ -45,10 +45,11 @@ SFNN_HD Real log_ratio_at(Real logit, Real e, Real h) {
 }
 
 // What a particle's delta adds to log P(y|h); share_P = MP/M. Neither form overflows, and both are
-// exactly zero at delta = 0.
+// exactly zero at delta = 0. With share_P = 1 the second would end in log 0 for a delta far below.
 template <class Real>
 SFNN_HD Real log_weight_of_ratio(Real delta, Real share_P) {
   if (share_P == Real(0)) return delta;
+  if (share_P == Real(1)) return Real(0);
   return delta > Real(0) ? -std::log1p((Real(1) - share_P) * std::expm1(-delta))
                          : delta - std::log1p(share_P * std::expm1(delta));
 }

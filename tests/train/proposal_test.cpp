@@ -42,6 +42,17 @@ ProposalNetworks networks_of(const Case& c, std::uint64_t seed) {
   return {c.P, R, random_params(c.P, seed, scale), random_params(R, seed + 1, 0.5)};
 }
 
+TEST(MixtureWeights, AreThoseOfTheirFormulaHoweverFarPAndRAreApart) {
+  for (const float delta : {-200.0f, -30.0f, -1.0f, 0.0f, 1.0f, 30.0f, 200.0f}) {
+    EXPECT_EQ(log_weight_of_ratio(delta, 1.0f), 0) << "all particles are P's";
+    EXPECT_EQ(log_weight_of_ratio(delta, 0.0f), delta);
+    for (const double share : {0.25, 0.5, 0.75}) {
+      const double exact = -std::log(share + (1 - share) * std::exp(-double(delta)));
+      EXPECT_NEAR(log_weight_of_ratio(delta, float(share)), exact, 1e-6 * (1 + std::abs(exact)));
+    }
+  }
+}
+
 class Proposal : public testing::TestWithParam<const char*> {
  protected:
   std::unique_ptr<Backend> backend_ = make_test_backend(GetParam());
