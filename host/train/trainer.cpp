@@ -17,9 +17,12 @@ StepNetworks networks_of(const TrainPlan& plan, Model P, const TrainOptions& opt
   Backend& backend = P.backend();
   StepNetworks networks(std::move(P), plan.pass.estimator);
   if (!plan.R) return networks;
-  const std::vector<float> fresh = initial_proposal(*plan.R, options.seed, options.init_scale);
-  networks.add(kModelR, Model(backend, *plan.R, params_of_R.empty() ? fresh : params_of_R),
-               plan.pass.estimator);
+  std::vector<float> fresh;
+  if (params_of_R.empty()) {
+    fresh = initial_proposal(*plan.R, options.seed, options.init_scale);
+    params_of_R = fresh;
+  }
+  networks.add(kModelR, Model(backend, *plan.R, params_of_R), plan.pass.estimator);
   return networks;
 }
 
