@@ -188,11 +188,18 @@ class Studier {
     return groups;
   }
 
-  // A constant that was set belongs to the run's own estimator and to G5, whose study it is for.
+  // A constant that was set belongs to the run's own estimator, or to its proposal. In a run that
+  // reads none it is for the study of G5.
+  static bool keeps_c(Estimator estimator, const TrainOptions& run) {
+    if (run.proposal.on) return false;
+    return estimator == run.estimator ||
+           (estimator == Estimator::G5 && !row_of(run.estimator).auto_c);
+  }
+
   EstimatorFigures measure(Estimator estimator, const Reference& reference) {
     using Clock = std::chrono::steady_clock;
     TrainOptions options = seeded(options_.train, Purpose::draws);
-    if (estimator != options.estimator && estimator != Estimator::G5) options.c = std::nullopt;
+    if (!keeps_c(estimator, options_.train)) options.c = std::nullopt;
     options.estimator = estimator;
     GradientDraws draws(model_, options, batch_);
     GroupMeans groups;

@@ -311,6 +311,25 @@ TEST(EstimatorStudy, RefusesWhatCannotBeStudied) {
   EXPECT_THROW(study(small, options), ConfigError);
 }
 
+// c = 0 would make G4 of G5.
+TEST(EstimatorStudy, AConstantOfTheRunsOwnEstimatorIsNotG5s) {
+  const Small small = two_layers();
+  const auto variance = [&](Estimator run, std::optional<double> c, bool with_R = false) {
+    StudyOptions options = small.options(/*M=*/3, /*draws=*/20);
+    options.train.estimator = run;
+    options.train.c = c;
+    options.train.proposal.on = with_R;
+    const Study study = study_estimators(small.model(), small.data, options);
+    for (const EstimatorFigures& figures : study.estimators)
+      if (figures.estimator == "G5") return figures.weights.at(0).variance;
+    throw Error("G5 was not studied");
+  };
+  const double own = variance(Estimator::G3, std::nullopt);
+  EXPECT_EQ(variance(Estimator::vimco, 0.0), own);
+  EXPECT_EQ(variance(Estimator::G3, 0.0, /*with_R=*/true), own);
+  EXPECT_NE(variance(Estimator::G3, 0.0), own) << "here it is meant for G5";
+}
+
 // A batch that training would draw again at each step stays the same here.
 TEST(EstimatorStudy, TheBatchIsDrawnOnce) {
   Small small(network(3, {"2s"}, 2, Output::bernoulli), /*N=*/40);
