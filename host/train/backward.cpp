@@ -27,7 +27,7 @@ void Pass::backward(const float* params, const float* beta, const float* C_hat, 
   const Range range(backend_, "backward");
   choose_rows();
   {
-    const Range output_range(backend_, "output");
+    const Range g_o_range(backend_, "g_o");
     const Matrix g_scale = g_scale_.top(output_rows_.count);
     backend_.output_grad({.of = output(params),
                           .weight = output_weight_,

@@ -57,7 +57,7 @@ TEST(Ranges, OfAStepLaunchByLaunch) {
   trainer.train_step();
   EXPECT_EQ(seen,
             "step(gather forward(layer 1 layer 2 layer 3 output) weigh "
-            "backward(output layer 3 layer 2 layer 1) update)");
+            "backward(g_o output layer 3 layer 2 layer 1) update)");
 }
 
 // What a replay does was named when it was recorded.
