@@ -54,6 +54,9 @@ class Uniforms {
 const sigmoid = a => 1 / (1 + Math.exp(-a));
 const softplus = a => Math.max(a, 0) + Math.log1p(Math.exp(-Math.abs(a)));
 const kActivations = {sigmoid, tanh: Math.tanh, relu: a => Math.max(a, 0)};
+const kOutputs = [
+  "softmax", "bernoulli", "poisson", "gaussian", "gaussian-learnt", "gaussian-learnt-each", "gaussian-predicted"
+];
 
 function entropy(p) {  // of a coin, in bits
   return p <= 0 || p >= 1 ? 0 : -(p * Math.log2(p) + (1 - p) * Math.log2(1 - p));
@@ -114,6 +117,7 @@ class Network {
     this.units = Object.fromEntries(
         Object.entries(model.units).map(([name, text]) => [name, floats_from(text)]));
     this.samples = this.hidden.some(layer => layer.n_s > 0);
+    if (!kOutputs.includes(this.output)) throw new Error(`no output '${this.output}' here`);
     this.is_gaussian = this.output.startsWith("gaussian");
     this.reseed(model.seed);
   }
