@@ -140,6 +140,15 @@ void bind_data(nb::module_& m) {
           "part"_a = "train", "Number of examples of a part: train, valid or test.");
 }
 
+// A figure by draws of R; none: the network was trained without one.
+template <class Figure>
+auto by_proposal(Figure ProposalEvaluation::*figure) {
+  return [figure](const Evaluation& e) -> std::optional<double> {
+    if (!e.proposal) return std::nullopt;
+    return (*e.proposal).*figure;
+  };
+}
+
 void bind_evaluation(nb::module_& m) {
   nb::class_<Evaluation>(m, "Evaluation", "What a network is worth on some examples.")
       .def_ro("examples", &Evaluation::examples)
@@ -153,6 +162,10 @@ void bind_evaluation(nb::module_& m) {
       .def_ro("sigma", &Evaluation::sigma)
       .def_prop_ro("nll_se", [](const Evaluation& e) { return e.standard_error.nll; })
       .def_prop_ro("error_se", [](const Evaluation& e) { return e.standard_error.error; })
+      .def_prop_ro("nll_proposal", by_proposal(&ProposalEvaluation::nll))
+      .def_prop_ro("nll_proposal_se", by_proposal(&ProposalEvaluation::nll_se))
+      .def_prop_ro("effective_particles_proposal",
+                   by_proposal(&ProposalEvaluation::effective_particles))
       .def_prop_ro(
           "log_p", [](const Evaluation& e) { return to_numpy(e.log_p, {e.log_p.size()}); },
           nb::rv_policy::automatic)

@@ -39,6 +39,7 @@ void bind_training(nb::module_& m) {
       .def_ro("total_steps", &ProgressFigures::total_steps)
       .def_ro("C_hat", &ProgressFigures::C_hat)
       .def_ro("valid_nll", &ProgressFigures::valid_nll)
+      .def_ro("valid_nll_proposal", &ProgressFigures::valid_nll_proposal)
       .def_ro("valid_error", &ProgressFigures::valid_error)
       .def_ro("examples_per_second", &ProgressFigures::examples_per_second)
       .def_ro("seconds_left", &ProgressFigures::seconds_left);

@@ -226,6 +226,22 @@ class Runs(InFolder):
         self.assertTrue(part.resume(data=small_data(), device="cpu").finished)
         self.assertEqual(weights_hash(part.network()), weights_hash(whole.network()))
 
+    def test_a_proposal_has_figures_of_its_own(self):
+        data, seen = small_data(), []
+        run = sfnn.train(
+            {**SMALL, "proposal.on": True},
+            out=self.folder / "run",
+            data=data,
+            device="cpu",
+            callbacks=lambda progress: seen.append(progress.valid_nll_proposal),
+        )
+        self.assertIsNotNone(seen[-1])
+        figures = run.network().evaluate(data)
+        self.assertNotEqual(figures.nll_proposal, figures.nll)
+        self.assertGreater(figures.nll_proposal_se, 0)
+        self.assertGreaterEqual(figures.effective_particles_proposal, 1)
+        self.assertIsNone(train_small().evaluate(data).nll_proposal)
+
     def test_what_a_callback_raises_is_raised_and_the_state_kept(self):
         def fail(progress):
             raise LookupError("of mine")

@@ -13,6 +13,8 @@ def _figures(progress: Progress) -> str:
     shown = [f"C_hat {progress.C_hat:.3f}"]
     if progress.valid_nll is not None:
         shown.append(f"valid NLL {progress.valid_nll:.3f}")
+    if progress.valid_nll_proposal is not None:
+        shown.append(f"by R {progress.valid_nll_proposal:.3f}")
     if progress.valid_error is not None:
         shown.append(f"valid error {100 * progress.valid_error:.2f} %")
     return ", ".join(shown)
