@@ -6,8 +6,10 @@
 #include "host/base/error.hpp"
 #include "host/devices/registry.hpp"
 #include "host/train/hidden_means.hpp"
+#include "host/train/proposal.hpp"
 #include "kernels/philox.hpp"
 #include "tests/support/compare.hpp"
+#include "tests/support/enumerate.hpp"
 #include "tests/support/networks.hpp"
 #include "tests/support/run_pass.hpp"
 #include "tests/support/small_data.hpp"
@@ -25,14 +27,20 @@ struct Fixture {
         examples(small_examples(count, spec.D_in, spec.D_out, spec.output, 5)),
         model(*backend, spec, std::vector<float>(params.begin(), params.end())) {}
 
-  Evaluation run(std::int64_t M) { return evaluate(model, examples, {.particles = M, .seed = 8}); }
-  ReferenceResult reference(std::int64_t M) const {
+  Evaluation run(std::int64_t M) const {
+    return evaluate(model, examples, {.particles = M, .seed = 8});
+  }
+  ReferenceBatch batch(std::int64_t M) const {
     ReferenceBatch batch{.N = examples.count, .M = M};
     const auto to_vector = [](const Columns& c) {
       return to_double(std::get<std::vector<float>>(c.values));
     };
     batch.x = to_vector(examples.x);
     batch.y = to_vector(examples.y);
+    return batch;
+  }
+  ReferenceResult reference(std::int64_t M) const {
+    ReferenceBatch batch = this->batch(M);
     batch.bits = reference_draws(spec, params, batch, 8, kEvaluationStep);
     return reference_pass(spec, params, batch);
   }
@@ -110,6 +118,59 @@ TEST_P(EvaluateOutputs, EveryFigureEqualsTheReference) {
       EXPECT_NEAR(*actual.sigma, sigma, 1e-5 * sigma);
     }
   }
+}
+
+// --- with a proposal -----------------------------------------------------------------------------
+
+// The posterior of one unit is a residual R: log P(y|h = 1) - log P(y|h = 0) is linear in y.
+std::vector<float> posterior_of_one_unit(const Fixture& f, const NetworkSpec& R) {
+  const ParamLayout of_P(f.spec), of_R(R);
+  std::vector<float> params(of_R.size);
+  double bias = 0;
+  for (std::int64_t i = 0; i < f.spec.D_out; ++i) {
+    const double V = f.params[of_P.V.offset + i], c = f.params[of_P.c.offset + i];
+    params[of_R.V.offset + f.spec.D_in + i] = float(V);
+    bias += std::log1p(std::exp(c)) - std::log1p(std::exp(c + V));
+  }
+  params[of_R.c.offset] = float(bias);
+  return params;
+}
+
+TEST(EvaluateByProposal, ThePosteriorGivesEqualWeightsInEveryChunkAndTile) {
+  for (bool plain : {true, false}) {
+    const Fixture f(network(3, {"1s"}, 4, Output::bernoulli), 9, 1, plain);
+    const NetworkSpec spec = proposal_network(f.spec, {});
+    const Model R(*f.backend, spec, posterior_of_one_unit(f, spec));
+    const std::int64_t M = 200;  // more than one chunk
+    const Evaluation actual = evaluate(f.model, f.examples, {.particles = M, .seed = 8}, &R);
+    ASSERT_TRUE(actual.proposal);
+    const ReferenceBatch batch = f.batch(1);
+    double exact = 0;
+    for (std::int64_t n = 0; n < batch.N; ++n)
+      exact -= exact_log_likelihood(enumerate_particle(f.spec, f.params, batch, n));
+    EXPECT_NEAR(actual.proposal->nll, exact / double(batch.N), 1e-5);
+    EXPECT_NEAR(*actual.proposal->effective_particles, double(M), 1e-3);
+    EXPECT_LT(actual.effective_particles, 0.99 * double(M)) << "P is not the posterior";
+  }
+}
+
+// y is known to R: what it draws must not reach a prediction.
+TEST_P(EvaluateOutputs, AProposalLeavesTheFiguresOfPAlone) {
+  const Fixture f(network(6, {"9s", "5s+7d"}, 4, GetParam()));
+  const NetworkSpec spec = proposal_network(f.spec, {});
+  const Vector params = random_params(spec, 6, 0.7);
+  const Model R(*f.backend, spec, std::vector<float>(params.begin(), params.end()));
+  const Evaluation with = evaluate(f.model, f.examples, {.particles = 70, .seed = 8}, &R);
+  const Evaluation without = f.run(70);
+  ASSERT_TRUE(with.proposal);
+  EXPECT_NE(with.proposal->nll, with.nll);
+  EXPECT_EQ(with.nll, without.nll);
+  EXPECT_EQ(with.curve, without.curve);
+  EXPECT_EQ(with.log_p, without.log_p);
+  EXPECT_EQ(with.error, without.error);
+  EXPECT_EQ(with.criterion_sse, without.criterion_sse);
+  EXPECT_EQ(with.mean_sse, without.mean_sse);
+  EXPECT_EQ(with.effective_particles, without.effective_particles);
 }
 
 INSTANTIATE_TEST_SUITE_P(Outputs, EvaluateOutputs, every_output(), output_name);
