@@ -52,7 +52,8 @@ struct Training::Impl {
       : device(on),
         data(examples),
         config(saved.config),
-        trainer(make_trainer(device, set(), config, {saved.params()}, set().units, saved)) {
+        trainer(
+            make_trainer(device, set(), config, weights_from(saved, config), set().units, saved)) {
     trainer.restore(saved.state);
   }
   // With the state and the units of another training, on these examples.

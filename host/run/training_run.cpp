@@ -52,7 +52,7 @@ Trainer TrainingRun::make_trainer(const TrainOptions& options) {
   if (!fits && config_.net.init_from.empty())
     return {plan, fresh_model(backend_, spec_, options, data_), options, data_};
   const StartingWeights start =
-      fits ? StartingWeights{saved->params()} : starting_weights(config_, spec_, warn);
+      fits ? weights_from(*saved, config_) : starting_weights(config_, spec_, warn);
   return {plan, Model(backend_, spec_, start.P, data_.units), options, data_, start.R};
 }
 
