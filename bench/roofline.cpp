@@ -1,9 +1,10 @@
 // What a training step costs on paper: each launch with its bytes, its operations and the time it
-// would take at the peak rates of some GPUs. A floor, not a forecast: small launches last longer
-// than their bytes, and operands that stay in a cache may beat the memory's rate.
+// would take at the peak rates of some GPUs. A floor: operands that stay in a cache may beat the
+// memory's rate, but small launches last longer than their bytes. How much longer is a forecast by
+// a model of latencies (lib/latency.hpp), in a line of its own.
 #include <fmt/format.h>
 
-#include "bench/lib/predicted_step.hpp"
+#include "bench/lib/latency.hpp"
 #include "bench/lib/program.hpp"
 #include "host/base/error.hpp"
 
@@ -43,6 +44,26 @@ void print_row(std::string_view name, double bytes, double operations) {
   fmt::print("{:<24} {:>10.3f} {:>10.3f}", name, bytes / 1e6, operations / 1e6);
 }
 
+// By the model of latencies: the whole step, and what of it lies where.
+void print_forecasts(const std::vector<Launch>& launches, const std::vector<Launch>& products) {
+  const auto line = [](const char* name, auto&& of) {
+    fmt::print("{:<46}", name);
+    for (const Gpu& gpu : kGpus) fmt::print(" {:>11.1f}", 1e6 * of(gpu));
+    fmt::print("\n");
+  };
+  const auto without_gaps = [](const std::vector<Launch>& some, const Gpu& gpu) {
+    return forecast(some, gpu) - kNodeGap * double(some.size());
+  };
+  line("forecast with latencies, as a graph",
+       [&](const Gpu& gpu) { return forecast(launches, gpu); });
+  line("  of it products", [&](const Gpu& gpu) { return without_gaps(products, gpu); });
+  line("  of it other kernels",
+       [&](const Gpu& gpu) { return without_gaps(launches, gpu) - without_gaps(products, gpu); });
+  line("  of it gaps", [&](const Gpu&) { return kNodeGap * double(launches.size()); });
+  line("forecast with latencies, launch by launch",
+       [&](const Gpu& gpu) { return forecast_eager(launches, gpu); });
+}
+
 void print_totals(const std::vector<Launch>& launches) {
   double bytes = 0, operations = 0;
   std::vector<Launch> products;
@@ -57,6 +78,7 @@ void print_totals(const std::vector<Launch>& launches) {
   for (const Gpu& gpu : kGpus)
     fmt::print(" {:>11.1f}", 100 * seconds(products, gpu) / seconds(launches, gpu));
   fmt::print("\n");
+  print_forecasts(launches, products);
 }
 
 // What the arithmetic of the products and the dropping of particles would gain.

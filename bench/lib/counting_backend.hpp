@@ -12,6 +12,7 @@
 
 #include "host/backend/backend.hpp"
 #include "host/backend/math_mode.hpp"
+#include "kernels/grid.hpp"
 
 namespace sfnn::bench {
 
@@ -25,11 +26,20 @@ struct Product {
   std::int64_t m = 0, n = 0, k = 0;
 };
 
+// How a kernel deals out its work: see forecast(). A trip is a load that the next one waits for,
+// with the arithmetic in between; loads that are under way together are one trip.
+struct Spread {
+  double warps = 1;  // that have something to do
+  double trips = 1;  // of each of them, one after another
+  int warps_per_block = kWarpsPerBlock;
+};
+
 struct Launch {
   std::string name;
   double bytes = 0, operations = 0;
   Unit unit = Unit::fp32;
   std::optional<Product> product;  // shape of a GEMM
+  Spread spread = {};              // of a kernel
 };
 
 // Does nothing for every op of a list.

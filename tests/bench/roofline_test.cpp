@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "bench/lib/predicted_step.hpp"
+#include "bench/lib/latency.hpp"
 #include "tests/support/networks.hpp"
 
 namespace sfnn::bench {
@@ -102,6 +102,53 @@ TEST(Roofline, TheSlowerOfMemoryAndArithmeticDecides) {
   EXPECT_EQ(seconds({.bytes = 500, .operations = 20}, gpu), 5);
   EXPECT_EQ(seconds({.bytes = 100, .operations = 20}, gpu), 2);
   EXPECT_EQ(seconds({.bytes = 0, .operations = 80, .unit = Unit::bf16}, gpu), 2);
+}
+
+// --- the model of latencies. Its constants stay as they are: forecasts of two versions would else
+// not compare.
+
+constexpr Gpu kTen{"ten multiprocessors", 1e12, 1e12, 2e12, 4e12, 10, 1e9};  // a trip: 0.5 us
+
+TEST(Latency, AKernelWaitsForItsTrips) {
+  const Spread four_trips{.warps = 8, .trips = 4};
+  EXPECT_NEAR(forecast({.name = "", .spread = four_trips}, kTen), 1e-6 + 4 * 0.5e-6, 1e-12);
+  // 16 blocks per multiprocessor, 6 of them resident: three waves, and every warp takes two rows.
+  const Spread two_rounds{.warps = 2 * 8 * 16 * 10, .trips = 4};
+  EXPECT_NEAR(forecast({.name = "", .spread = two_rounds}, kTen), 1e-6 + 3 * 2 * 4 * 0.5e-6, 1e-12);
+}
+
+TEST(Latency, NothingIsFasterThanItsRoofline) {
+  for (const Gpu& gpu : kGpus)
+    for (const Math math : {Math::fp32, Math::bf16x3})
+      for (const Launch& launch : step(math))
+        EXPECT_GT(forecast(launch, gpu), seconds(launch, gpu));
+}
+
+TEST(Latency, AProductFillsAsManyMultiprocessorsAsItHasBlocks) {
+  const auto time = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return forecast({.name = "", .product = Product{ProductRole::decides_draws, false, m, n, k}},
+                    kTen);
+  };
+  // One block of 32 x 32, too few terms to split: 2.048 Mflop at 30 % of 0.1 Tflop/s.
+  EXPECT_NEAR(time(32, 32, 100), 1e-6 + 2 * 32 * 32 * 100 / 0.03e12 + 3 * 0.5e-6, 1e-10);
+  EXPECT_LT(time(320, 32, 100), 1.01 * time(32, 32, 100));  // nine more, side by side
+  EXPECT_GT(time(352, 32, 100), 1.3 * time(320, 32, 100));  // one that has to wait
+}
+
+TEST(Latency, LaunchByLaunchTheHostsPaceCounts) {
+  const std::vector<Launch> tiny(40);
+  Gpu quick = kTen;
+  quick.clock = 1e12;
+  EXPECT_DOUBLE_EQ(forecast_eager(tiny, quick), 40 * kHostLaunch);
+  EXPECT_GT(forecast_eager(step(), kGpus[0]), 26 * kHostLaunch);
+}
+
+TEST(Latency, TheHalvesNetworkIsBoundByIt) {
+  const Gpu& H100 = kGpus[1];
+  const double time = forecast(step(), H100);
+  EXPECT_GT(time, 130e-6);
+  EXPECT_LT(time, 200e-6);
+  EXPECT_GT(time, 5 * seconds(step(), H100));
 }
 
 }  // namespace
