@@ -2,29 +2,19 @@
 docs/networks.md, too."""
 
 import math
+import pathlib
 import re
 import statistics
 
 import figures
-from experiments import HERE, ROOT, Job
+from experiments import ROOT
+from tables import (NOT_YET, commands, doubt, figure_commands, filled, grid, number, ours, replace, rows_of,
+                    search_table, seeds_and_rate)
 
+HERE = pathlib.Path(__file__).resolve().parent
 DOCUMENT, OVERVIEW = ROOT / "docs" / "reproduction.md", ROOT / "docs" / "networks.md"
 SUMMARY = re.compile(r"(?<=<!-- by ./run paper -->\n\n).*?(?=\n\n<!-- to here -->)", re.DOTALL)  # its place in OVERVIEW
-NOT_YET = "not run yet"
-
-
-def number(figure, value):
-    return f"{100 * value:.2f} %" if figure.endswith("_error") else f"{value:.2f}"
-
-
-def margin(values):
-    """Two standard deviations, if there are several."""
-    return 2 * statistics.stdev(values) if len(values) > 1 else 0.0
-
-
-def with_margin(figure, values):
-    text = number(figure, statistics.fmean(values))
-    return f"{text} ± {number(figure, margin(values))}" if len(values) > 1 else text
+WRITTEN = f"{DOCUMENT} and the table of {OVERVIEW}"
 
 
 def as_printed(figure, values):
@@ -32,36 +22,11 @@ def as_printed(figure, values):
     return " ± ".join(number(figure, value) if figure.endswith("_error") else str(value) for value in values)
 
 
-def ours(figure, runs):
-    return with_margin(figure, [run[figure] for run in runs]) if runs else NOT_YET
-
-
-def seeds_and_rate(runs):
-    return [str(len(runs)), f"{runs[0]['learning_rate']:g}" if runs else ""]
-
-
-def doubt(difference, *samples):
-    """What is to be added to a verdict on a difference of means: less than two standard errors may be chance."""
-    if any(len(values) < 2 for values in samples):
-        return ", one seed"
-    squared_error = sum(statistics.variance(values) / len(values) for values in samples)
-    return ", within the noise" if difference**2 < 4 * squared_error else ""
-
-
 def as_good(figure, runs, paper):
     """Whether our mean is at the paper's figure or better, its own margin allowed."""
     values = [run[figure] for run in runs]
     difference = statistics.fmean(values) - sum(paper)
     return ("yes" if difference <= 0 else "**no**") + doubt(difference, values)
-
-
-def grid(header, rows):
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def rows_of(table, experiments):
-    return [experiment for experiment in experiments if experiment.table.key == table]
 
 
 def figures_table(table, experiments, results):
@@ -127,46 +92,6 @@ def claims_table(table, experiments, results):
     return grid(["the paper says", "its closest pair, here", "here"], lines) if lines else ""
 
 
-def search_table(table, experiments, results):
-    """Every rate that was tried: the short runs, and below them the whole ones."""
-    rows = rows_of(table, experiments)
-    figure = rows[0].table.chosen_by
-    lines = []
-    for experiment in rows:
-        tried = results.tried(experiment)
-        chosen, _ = results.rate(experiment)
-        for epochs in (experiment.table.short_epochs, experiment.epochs):
-            if not any(key[1] == epochs for key in tried):
-                continue
-            cells = []
-            for rate in results.rates:
-                value = tried.get((rate, epochs))
-                cell = "" if value is None else "diverged" if math.isinf(value) else number(figure, value)
-                cells.append(f"**{cell}**" if rate == chosen and epochs == experiment.epochs else cell)
-            lines.append([experiment.key, str(epochs), *cells])
-    return grid(["row", "epochs", *(f"{rate:g}" for rate in results.rates)], lines) if lines else ""
-
-
-def commands(table, experiments, results):
-    """The line behind each figure: its first seed."""
-    lines = []
-    for experiment in rows_of(table, experiments):
-        runs = results.of(experiment)
-        if runs:
-            job = Job(experiment, runs[0]["learning_rate"], runs[0]["epochs"], runs[0]["seed"])
-            lines.append(f"# {experiment.id}: {experiment.name}\n./run sfnn train {job.arguments()} --device cpu")
-    return shell(lines) if lines else f"*{table}: {NOT_YET}*"
-
-
-def figure_commands(experiments, results):
-    """The line behind each picture, or behind the measurements that it is drawn from."""
-    return shell([figures.command(made, results.job(made.experiment(experiments), 1)) for made in figures.MADE])
-
-
-def shell(lines):
-    return "```sh\n" + "\n".join(lines) + "\n```"
-
-
 def theorem1(q):
     """The toy of the theorem: P(y = 1) = q whatever x, P(y|h) = 0.9 if y = h, and P(h = 1) = p is free."""
     counts, ps = (1, 2, 5, 20, 100), (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -208,16 +133,21 @@ def curve_numbers():
 def text(experiments, results):
     """The whole document."""
     parts = {"theorem1-fair": theorem1(0.5), "theorem1-uneven": theorem1(0.7), "curve-numbers": curve_numbers(),
-             "figure-commands": figure_commands(experiments, results)}
+             "figure-commands": figure_commands(figures.MADE, "build/paper", experiments, results)}
     for table in dict.fromkeys(experiment.table for experiment in experiments):
         left_out = table.on_request and not results.runs.get(table.key)
         for part, make in PARTS.items():
             parts[table.key + part] = "" if left_out else make(table.key, experiments, results)
-    document = (HERE / "reproduction.md.in").read_text()
-    for name, part in parts.items():
-        document = document.replace("{{" + name + "}}", part)
-    document = re.sub(r"\{\{([\w.-]+): (.*?)\}\}", picture, document)
-    return re.sub(r"\n{3,}", "\n\n", document)
+    return filled((HERE / "reproduction.md.in").read_text(), parts, DOCUMENT.with_suffix(""))
+
+
+def tables(experiments, picked, results):
+    """As the document has them: what was picked, and of whole tables what the paper says of their rows."""
+    for table in dict.fromkeys(experiment.table for experiment in picked):
+        length = f", {table.short_epochs} epochs" if results.quick else ""
+        yield f"{table.title}{length}\n\n{figures_table(table.key, picked, results)}"
+        if table.claims and not results.quick and all(e in picked for e in experiments if e.table is table):
+            yield claims_table(table.key, picked, results)
 
 
 PARTS = {"": figures_table, "-claims": claims_table, "-search": search_table, "-commands": commands}
@@ -240,17 +170,3 @@ def summary(experiments, results):
 def write(experiments, results):
     replace(DOCUMENT, text(experiments, results))
     replace(OVERVIEW, SUMMARY.sub(lambda _: summary(experiments, results), OVERVIEW.read_text()))
-
-
-def replace(path, content):
-    """A file whole or as it was, whenever we are killed."""
-    if not path.exists() or path.read_text() != content:
-        new = path.with_name(path.name + ".new")
-        new.write_text(content)
-        new.replace(path)
-
-
-def picture(match):
-    """{{file: what it shows}}, if it has been drawn."""
-    name, alt = match.groups()
-    return f"![{alt}](reproduction/{name})" if (DOCUMENT.parent / "reproduction" / name).exists() else f"*{alt}: {NOT_YET}*"

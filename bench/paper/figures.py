@@ -9,34 +9,16 @@ that alone.
 """
 
 import csv
-import dataclasses
-import json
 import pathlib
-import shlex
-import subprocess
 
-from experiments import HERE, ROOT
+from experiments import ROOT
+from pictures import BLUE, GREY, ORANGE, Made, save, use_our_style
 from results import read_lines
 
-MEASURED, PICTURES = HERE / "figures", ROOT / "docs" / "reproduction"
+MEASURED, PICTURES = pathlib.Path(__file__).resolve().parent / "figures", ROOT / "docs" / "reproduction"
 SOURCES = MEASURED / "sources.json"
 CURVES = {"g3-m20": "G3", "g5-m20": "G5"}
 NORM_EPOCHS = (1, 7, 50)
-BLUE, ORANGE, GREY = "#2166ac", "#d6604d", "#666666"
-
-
-@dataclasses.dataclass(frozen=True)
-class Made:
-    """A file that sfnn makes of the first seed of a row."""
-
-    path: pathlib.Path
-    row: str
-    arguments: str  # for sfnn: {run} is the run's directory
-
-    def experiment(self, experiments):
-        return next(e for e in experiments if e.id == self.row)
-
-
 MADE = [
     *(Made(MEASURED / f"curve-{row}.csv", f"table1/{row}", "eval {run} --curve") for row in CURVES),
     Made(MEASURED / "norms.jsonl", "table2/g5-m20",
@@ -48,54 +30,10 @@ MADE = [
 ]
 
 
-def command(made, job, sfnn="./run sfnn", runs="build/paper"):
-    """As one would type it at the root of the repository."""
-    run = f"{runs}/{job.directory}" if job else "RUN"
-    return f"{sfnn} {made.arguments.format(run=run)} {made.path.relative_to(ROOT)} --device cpu"
-
-
-def measure(sfnn, runs, experiments, results, say):
-    """Whatever was not made of the run that is its row's first today, and whose run is on this machine. Returns (file,
-    exit code, what sfnn said) of those that it could not make; their old ones stay."""
-    for folder in (MEASURED, PICTURES):
-        folder.mkdir(parents=True, exist_ok=True)
-    sources = json.loads(SOURCES.read_text()) if SOURCES.exists() else {}
-    failures = []
-    for made in MADE:
-        experiment = made.experiment(experiments)
-        job = results.job(experiment, 1)
-        is_done = any(run["seed"] == 1 for run in results.of(experiment))
-        is_there = is_done and (runs / job.directory / "checkpoints" / "latest").exists()
-        if not is_there or (made.path.exists() and sources.get(made.path.name) == job.config_sha256):
-            continue
-        say(f"making {made.path.relative_to(ROOT)}")
-        new = dataclasses.replace(made, path=made.path.with_stem(made.path.stem + "-new"))
-        new.path.unlink(missing_ok=True)
-        process = subprocess.run(shlex.split(command(new, job, shlex.quote(str(sfnn)), shlex.quote(str(runs)))), cwd=ROOT,
-                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        if process.returncode != 0:
-            failures.append((made.path.name, process.returncode, process.stderr.strip()))
-            continue
-        new.path.replace(made.path)
-        sources[made.path.name] = job.config_sha256
-        SOURCES.write_text(json.dumps(sources, indent=2) + "\n")
-    return failures
-
-
 def draw():
-    import matplotlib  # only who draws needs it
-
-    matplotlib.use("svg")
-    matplotlib.rcParams.update({
-        "font.family": "sans-serif", "font.size": 10, "axes.spines.top": False, "axes.spines.right": False,
-        "svg.hashsalt": "sfnn", "svg.fonttype": "none",
-    })
+    use_our_style()
     draw_curves()
     draw_norms()
-
-
-def save(figure, name):
-    figure.savefig(PICTURES / name, bbox_inches="tight", metadata={"Date": None, "Creator": None})
 
 
 def curve(row):
@@ -118,7 +56,7 @@ def draw_curves():
         axes.plot(*zip(*points), color=colour)
         axes.annotate(CURVES[row], points[-1], xytext=(5, -3), textcoords="offset points", color=colour)
     axes.set(xlabel="particles M at test time", ylabel="test NLL, nats", xlim=(0, 100))
-    save(figure, "figure1-right.svg")
+    save(figure, PICTURES / "figure1-right.svg")
 
 
 def draw_norms():
@@ -135,4 +73,4 @@ def draw_norms():
                       textcoords="offset points", color=colour)
     axes.axvline(1, color=GREY, linewidth=0.8, linestyle=":")
     axes.set(xlabel="c M", ylabel="norm of the gradient, first layer")
-    save(figure, "figure1-left.svg")
+    save(figure, PICTURES / "figure1-left.svg")

@@ -23,13 +23,16 @@ import unittest.mock
 PAPER = pathlib.Path(__file__).resolve().parents[2] / "bench" / "paper"
 sys.path.insert(0, str(PAPER))
 
+import paper  # noqa: E402  # first: it knows where the others are
 import document  # noqa: E402
 import figures  # noqa: E402
-import paper  # noqa: E402
+import harness  # noqa: E402
+import pictures  # noqa: E402
+import tables  # noqa: E402
 from experiments import Job, Search, load  # noqa: E402
 from results import Results, append_line, read_lines  # noqa: E402
 
-RATES, EXPERIMENTS = load()
+RATES, EXPERIMENTS = load(paper.SUITE.list)
 COMMITTED = Results(PAPER, RATES)
 TABLE1 = {"g3-m1", "g3-m20", "g4-m20", "g5-m20", "a", "b", "c-m20", "d-m1", "d-m20"}
 
@@ -38,7 +41,7 @@ LIST = """
 rates = [0.01, 0.03, 0.1]
 [toy]
 title = "A toy"
-config = "mnist-halves.toml"
+config = "bench/paper/configs/mnist-halves.toml"
 figures = { test_nll = "test NLL" }
 chosen_by = "valid_nll"
 valid = 50
@@ -114,7 +117,7 @@ class TheList(unittest.TestCase):
 
     def test_what_is_run(self):
         def ids(only=(), quick=False):
-            return {row.id for row in paper.chosen(EXPERIMENTS, only, quick)}
+            return {row.id for row in harness.chosen(paper.SUITE, EXPERIMENTS, only, quick)}
 
         def of_tables(*tables):
             return {f"{table}/{row}" for table in tables for row in rows(table)}
@@ -183,7 +186,7 @@ class TheResults(unittest.TestCase):
             search = path.parent.name == "search"
             for line in read_lines(path):
                 row = names[line["experiment"]]
-                found = [row.table.chosen_by] if search else [*row.table.figures, "version", "device"]
+                found = [row.chosen_by] if search else [*row.table.figures, "version", "device"]
                 for key in ("seed", "learning_rate", "epochs", *found):
                     self.assertIn(key, line)
                 job = Job(row, line["learning_rate"], line["epochs"], line["seed"], search)
@@ -225,8 +228,8 @@ class TheDocument(unittest.TestCase):
                          "nor is the summary of docs/networks.md")
 
     def test_shows_mean_and_two_standard_deviations(self):
-        self.assertEqual(document.with_margin("test_nll", [53.0, 54.0, 56.5]), "54.50 ± 3.61")
-        self.assertEqual(document.with_margin("test_error", [0.0142]), "1.42 %")
+        self.assertEqual(tables.with_margin("test_nll", [53.0, 54.0, 56.5]), "54.50 ± 3.61")
+        self.assertEqual(tables.with_margin("test_error", [0.0142]), "1.42 %")
 
     def test_judges_by_the_papers_margin_and_our_standard_error(self):
         runs = [{"test_nll": 53.8}, {"test_nll": 54.0}]  # 53.9, standard error 0.1
@@ -259,7 +262,7 @@ class TheDocument(unittest.TestCase):
                              f"before\n<!-- by ./run paper -->\n\n{table}\n\n<!-- to here -->\nafter\n")
             self.assertIn("# The paper, reproduced", page.read_text())
             self.assertEqual(len(list(page.parent.iterdir())), 2)
-        halves, classes = (document.ours(figure, COMMITTED.of(experiment(f"{name}/a")))
+        halves, classes = (tables.ours(figure, COMMITTED.of(experiment(f"{name}/a")))
                            for name, figure in (("table1", "test_nll"), ("table2", "test_error")))
         self.assertIn(f"| deterministic (A) | {halves} | 68.4 ± 0.1 | {classes} | 1.51 % |", table)
 
@@ -268,7 +271,7 @@ class TheDocument(unittest.TestCase):
         self.assertIn("| row | changed | test NLL | as chosen |", lines[0])
         row = experiment("choices/a-anew")
         self.assertEqual(row.settings, {"net.hidden": "200d,200d", "data.binarize": "epoch"})
-        ours = document.with_margin("test_nll", [run["test_nll"] for run in COMMITTED.of(row.of)])
+        ours = tables.with_margin("test_nll", [run["test_nll"] for run in COMMITTED.of(row.of)])
         self.assertIn(f"| {row.of.name} | {row.name} |", lines[2])
         self.assertIn(f"| {ours} |", lines[2])
 
@@ -289,15 +292,16 @@ class TheDocument(unittest.TestCase):
             self.assertEqual(sources[made.path.name], COMMITTED.job(made.experiment(EXPERIMENTS), 1).config_sha256)
 
     def test_a_figure_that_cannot_be_made_is_told_and_leaves_the_old_one(self):
-        made = figures.Made(figures.MEASURED / "curve-g3-m20.csv", "table1/g3-m20", "eval {run} --curve")
+        made = pictures.Made(figures.MEASURED / "curve-g3-m20.csv", "table1/g3-m20", "eval {run} --curve")
         before = made.path.read_bytes(), figures.SOURCES.read_bytes()
         with tempfile.TemporaryDirectory() as folder:
             latest = pathlib.Path(folder) / COMMITTED.job(experiment(made.row), 1).directory / "checkpoints" / "latest"
             latest.parent.mkdir(parents=True)
             latest.touch()
             with unittest.mock.patch.object(figures, "MADE", [made]), \
-                    unittest.mock.patch.object(figures.json, "loads", lambda _: {}):  # made of no run that is known
-                failure, = figures.measure("false", pathlib.Path(folder), EXPERIMENTS, COMMITTED, lambda _: None)
+                    unittest.mock.patch.object(pictures.json, "loads", lambda _: {}):  # made of no run that is known
+                options = unittest.mock.Mock(sfnn="false", runs=pathlib.Path(folder))
+                failure, = pictures.measure(figures, options, EXPERIMENTS, COMMITTED, lambda _: None)
         self.assertEqual(failure, ("curve-g3-m20.csv", 1, ""))
         self.assertEqual((made.path.read_bytes(), figures.SOURCES.read_bytes()), before)
 
@@ -417,11 +421,11 @@ class TheCommand(unittest.TestCase):
 
     def test_says_what_runs_how_far_it_is_and_how_long_it_takes(self):
         row, options = experiment("table1/g3-m20"), unittest.mock.Mock(quick=True)
-        harness = paper.Harness(options, [row], Results(self.folder, RATES, quick=True), publish=None)
-        harness.running = [unittest.mock.Mock(job=Job(row, row.start, 5), share=lambda: 0.25, done_before=0.0)]
-        harness.started -= 60
+        shows = harness.Harness(paper.SUITE, options, [row], Results(self.folder, RATES, quick=True), publish=None)
+        shows.running = [unittest.mock.Mock(job=Job(row, row.start, 5), share=lambda: 0.25, done_before=0.0)]
+        shows.started -= 60
         with unittest.mock.patch("sys.stderr", io.StringIO()) as shown:
-            harness.show()
+            shows.show()
         self.assertEqual(shown.getvalue(), "table1/g3-m20 rate 0.1, 5 epochs, seed 1 25 %; about 3 minutes left\n")
 
     def test_names_the_signal_that_killed_a_run(self):

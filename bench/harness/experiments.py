@@ -8,22 +8,22 @@ import math
 import pathlib
 import tomllib
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-CONFIGS = HERE / "configs"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Table:
     key: str  # table1
     title: str
-    config: str  # a file in configs/
-    figures: dict  # of a run: from the name in metrics.jsonl to the name in the document
-    chosen_by: str  # the figure of the validation examples that chooses the rate: lower is better
+    config: str  # a file, its path from the root of the repository
+    figures: dict  # of a run: from the name in its line to the name in the document
+    chosen_by: str  # the figure of the validation examples that chooses the rate, unless a row names another: lower is better
     valid: int  # examples set aside while the rate is chosen
     epochs: int
     short_epochs: int  # in the first round of the search, and in a quick run
     seeds: int = 3  # runs of each row that does not say otherwise
+    searches_whole: bool = True  # the rate is chosen by whole runs after the short ones, not by the short ones alone
+    draws: int = 0  # of one more test at the end of a run, if not 0
     other_data: str = ""  # what the paper had in place of our data
     on_request: bool = False  # run only if asked for by name: not everyone has the data
     claims: tuple = ()  # of the paper: a sentence, and the rows that are better and worse
@@ -38,12 +38,18 @@ class Experiment:
     start: float
     epochs: int
     seeds: int
+    chosen_by: str
     paper: dict = dataclasses.field(default_factory=dict)  # figure to [value] or [value, two standard deviations]
     of: "Experiment | None" = None  # the row of which this one changes a choice
 
     @property
     def id(self):
         return f"{self.table.key}/{self.key}"
+
+    @property
+    def rounds(self):
+        """The lengths of the runs that choose its rate."""
+        return (self.table.short_epochs, self.epochs) if self.table.searches_whole else (self.table.short_epochs,)
 
     @property
     def particles(self):
@@ -96,7 +102,7 @@ class Job:
     def arguments(self):
         """The arguments of sfnn train, except for its directory and its name."""
         text = {key: str(value).lower() if isinstance(value, bool) else value for key, value in self.settings.items()}
-        return " ".join([f"--config {CONFIGS.relative_to(ROOT)}/{self.experiment.table.config}",
+        return " ".join([f"--config {self.experiment.table.config}",
                          *(f"--set {key}={value}" for key, value in text.items())])
 
     @property
@@ -107,13 +113,13 @@ class Job:
 
 @functools.cache
 def config_values(name):
-    """A file in configs/, its keys as --set has them: train.epochs."""
-    with open(CONFIGS / name, "rb") as file:
+    """Of a config file, its keys as --set has them: train.epochs."""
+    with open(ROOT / name, "rb") as file:
         sections = tomllib.load(file)
     return {f"{section}.{key}": value for section, values in sections.items() for key, value in values.items()}
 
 
-def load(path=HERE / "experiments.toml"):
+def load(path):
     """(rates, experiments), in the order of the file. A table may name another whose rows and claims it shares."""
     with open(path, "rb") as file:
         content = tomllib.load(file)
@@ -126,7 +132,7 @@ def load(path=HERE / "experiments.toml"):
         table = Table(key=key, claims=claims[source], **fields)
         for row, values in rows[source].items():
             of = next((e for e in experiments if e.id == values.get("of")), None)
-            values = {"epochs": table.epochs, "seeds": table.seeds, **values, "of": of}
+            values = {"epochs": table.epochs, "seeds": table.seeds, "chosen_by": table.chosen_by, **values, "of": of}
             settings = (of.settings if of else {}) | values.pop("set")
             experiments.append(Experiment(table=table, key=row, settings=settings, **values))
     return rates, experiments
@@ -136,7 +142,7 @@ class Search:
     """The learning rate of one experiment. Rates are on a grid, a figure belongs to each that has been tried.
 
     From one rate on to both sides, until the best has a worse one on either side: with short runs from where the row
-    says, then with whole ones from the best of the short.
+    says, then with whole ones from the best of the short (unless the table leaves those out).
     """
 
     def __init__(self, rates, experiment, known):
@@ -146,7 +152,7 @@ class Search:
     def outcome(self):
         """(rate, jobs): the rate chosen, or None and what must be run to know more; neither if no rate trains."""
         best = self.rates.index(self.experiment.start)
-        for epochs in (self.experiment.table.short_epochs, self.experiment.epochs):
+        for epochs in self.experiment.rounds:
             best, missing = self._climb(best, epochs)
             if missing:
                 return None, [Job(self.experiment, self.rates[i], epochs, search=True) for i in missing]

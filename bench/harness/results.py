@@ -52,7 +52,7 @@ class Results:
 
     def tried(self, experiment):
         """(rate, epochs) to the figure that chooses; inf where the run failed."""
-        figure, tried = experiment.table.chosen_by, {}
+        figure, tried = experiment.chosen_by, {}
         for line in self.searches.get(experiment.table.key, []):
             job = Job(experiment, line["learning_rate"], line["epochs"], search=True)
             if is_of(job, line):
