@@ -14,7 +14,7 @@ BatchGradient::BatchGradient(const StepNetworks& networks, const TrainOptions& o
                   .noise = float(options.noise),
                   .data_seed = options.data_seed,
                   .seed = options.seed},
-      parts_(model_.backend(), sizeof(float) * plan.parts_with_tiles() * networks.part_size()),
+      parts_(model_.backend(), sizeof(float) * plan.own_parts() * networks.part_size()),
       C_hat_(model_.backend(), sizeof(float) * plan.batch),
       ess_(model_.backend(), sizeof(float) * plan.batch),
       baseline_(model_.backend(), sizeof(float) * networks.P().layout.baseline_size),
@@ -31,26 +31,29 @@ BatchGradient::BatchGradient(const StepNetworks& networks, const TrainOptions& o
 
 std::size_t BatchGradient::bytes(Backend& backend, const NetworkSpec& spec, const TrainPlan& plan) {
   const PartLayout part(spec, plan.pass.estimator);
-  std::int64_t part_size = part.size();
   std::size_t lane = Pass::bytes(backend, spec, plan.pass, plan.tiling.tile, plan.M);
   if (plan.R) {
-    part_size += ParamLayout(*plan.R).size;
     lane += ProposalPass::bytes(backend, *plan.R, plan.tiling.tile, /*backward=*/true);
   }
-  return plan.lanes * lane +
-         sizeof(float) * (plan.parts_with_tiles() * part_size + part.beta_size + 2 * plan.batch);
+  return plan.lanes * lane + sizeof(float) * (plan.own_parts() * part_size(spec, plan) +
+                                              part.beta_size + 2 * plan.batch);
+}
+
+std::int64_t BatchGradient::part_size(const NetworkSpec& spec, const TrainPlan& plan) {
+  return PartLayout(spec, plan.pass.estimator).size() + (plan.R ? ParamLayout(*plan.R).size : 0);
 }
 
 void BatchGradient::enqueue(const Batches& batches, std::int64_t N) {
   Backend& backend = model_.backend();
-  const Parts parts = this->parts(N);
-  const std::int64_t tile = plan_.tiling.tile;
+  const StepShares shares = plan_.shares(N);
+  const IndexRange own = shares.parts_of(plan_.rank);
+  const std::int64_t tile = plan_.tiling.tile, stride = networks_.part_size();
   betas_.refresh(baseline_.floats());
-  backend.for_each(parts.count, [&](std::int64_t p, int lane) {
-    float* part = parts_.floats() + p * parts.stride;
-    backend.fill_zero(reinterpret_cast<std::byte*>(part), parts.stride * sizeof(float));
-    const std::int64_t end = tiles(N) * (p + 1) / parts.count;  // as place_of has it
-    for (std::int64_t t = tiles(N) * p / parts.count; t < end; ++t)
+  backend.for_each(own.size(), [&](std::int64_t p, int lane) {
+    float* part = parts_.floats() + p * stride;
+    backend.fill_zero(reinterpret_cast<std::byte*>(part), stride * sizeof(float));
+    const IndexRange tiles = shares.tiles_of_part(own.begin + p);
+    for (std::int64_t t = tiles.begin; t < tiles.end; ++t)
       enqueue_tile(batches, {.first = t * tile, .N = std::min(tile, N - t * tile), .M = plan_.M},
                    lane, part);
   });
@@ -74,8 +77,7 @@ void BatchGradient::enqueue_tile(const Batches& batches, const Tile& tile, int l
 }
 
 Parts BatchGradient::parts(std::int64_t N) const {
-  return {parts_.floats(), std::min(plan_.tiling.parts, tiles(N)), networks_.part_size(),
-          plan_.tiling.parts};
+  return {parts_.floats(), plan_.shares(N).parts(), networks_.part_size(), plan_.tiling.parts};
 }
 
 void BatchGradient::move_baseline(const Parts& parts, std::int64_t N) {
@@ -89,8 +91,7 @@ void BatchGradient::move_baseline(const Parts& parts, std::int64_t N) {
                                     .decay = baseline_decay_});
 }
 
-std::vector<float> BatchGradient::download_sum(std::int64_t N) const {
-  Parts all = parts(N);
+std::vector<float> BatchGradient::download_sum(Parts all) const {
   std::vector<float> host(all.count * all.stride), sums(all.stride);
   download(model_.backend(), all.data, host);
   all.data = host.data();

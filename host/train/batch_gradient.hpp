@@ -24,27 +24,26 @@ class BatchGradient {
   BatchGradient(const StepNetworks&, const TrainOptions&, const TrainPlan&, const DataSet&);
   // What it will take of the backend's memory, besides what state_arrays lists.
   static std::size_t bytes(Backend&, const NetworkSpec&, const TrainPlan&);
+  static std::int64_t part_size(const NetworkSpec&, const TrainPlan&);  // floats, of all networks
 
-  // Enqueues the ops for the N examples of the batch at hand.
+  // Enqueues the ops for the N examples of the batch at hand, or for this rank's share of them.
   void enqueue(const Batches&, std::int64_t N);
   // What the ops leave, per example: the criterion and the effective particles.
-  const float* C_hat() const { return C_hat_.floats(); }
-  const float* ess() const { return ess_.floats(); }
-  // The sums of N examples, laid out by StepNetworks, before anybody has added them.
+  float* C_hat() const { return C_hat_.floats(); }
+  float* ess() const { return ess_.floats(); }
+  // The sums of N examples, laid out by StepNetworks, before anybody has added them; only those of
+  // this rank are there.
   Parts parts(std::int64_t N) const;
 
   // Eq. (18): enqueues the move of the averages behind G1's L_bar, by the sums of a step.
   void move_baseline(const Parts&, std::int64_t N);
   Buffer& baseline() { return baseline_; }  // the averages; no bytes if the estimator keeps none
 
-  std::vector<float> download_sum(std::int64_t N) const;  // the sum of those parts; waits
-  const Pass& pass() const { return *passes_.front(); }   // all of them are alike
+  std::vector<float> download_sum(Parts) const;          // in the backend's memory; waits
+  const Pass& pass() const { return *passes_.front(); }  // all of them are alike
   std::size_t workspace_bytes() const;
 
  private:
-  std::int64_t tiles(std::int64_t N) const {
-    return (N + plan_.tiling.tile - 1) / plan_.tiling.tile;
-  }
   void enqueue_tile(const Batches&, const Tile&, int lane, float* part);
 
   const StepNetworks& networks_;

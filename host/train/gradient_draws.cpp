@@ -80,7 +80,7 @@ void GradientDraws::draw() {
 std::vector<float> GradientDraws::next() {
   draw();
   const std::int64_t N = batches_.examples_of(step_ - 1);
-  std::vector<float> gradient = gradient_.download_sum(N);
+  std::vector<float> gradient = gradient_.download_sum(gradient_.parts(N));
   gradient.resize(networks_.P().model.layout().size);
   const float scale = 1 / float(N);
   for (float& value : gradient) value *= scale;

@@ -1,5 +1,6 @@
 #include "host/train/trainer.hpp"
 
+#include "host/base/error.hpp"
 #include "host/train/proposal.hpp"
 
 namespace sfnn {
@@ -29,27 +30,52 @@ StepNetworks networks_of(const TrainPlan& plan, Model P, const TrainOptions& opt
 }  // namespace
 
 Trainer::Trainer(const TrainPlan& plan, Model model, const TrainOptions& options,
-                 const DataSet& data, std::span<const float> params_of_R)
+                 const DataSet& data, std::span<const float> params_of_R, Ranks& ranks)
     : plan_(plan),
       options_(options),
       networks_(networks_of(plan, std::move(model), options, params_of_R)),
       batches_(backend(), data.train, options.batch, options.seed),
       gradient_(networks_, options, plan_, data),
+      exchange_(backend(), ranks, plan_.shares(plan_.batch), networks_.part_size()),
       optimizer_(networks_, options),
-      sums_(backend(), sizeof(Sums)) {}
-
-void Trainer::train_step() {
-  if (step_ % plan_.steps_per_epoch == 0) backend().fill_zero(sums_.data(), sums_.bytes());
-  batches_.run_step(step_, optimizer_.rates(step_, learning_rate(step_)),
-                    [&](std::int64_t N) { enqueue_step(N); });
-  ++step_;
+      sums_(backend(), sizeof(Sums)) {
+  if (plan.rank != ranks.rank() || plan.ranks != ranks.count())
+    throw Error("the plan was made for other ranks");
+  if (!is_alone()) updates_ = backend().make_step_runner();
 }
 
-void Trainer::enqueue_step(std::int64_t N) {
-  gradient_.enqueue(batches_, N);
+bool Trainer::train_step(bool wants_stop) {
+  const Clock rates = optimizer_.rates(step_, learning_rate(step_));
+  if (is_alone()) {
+    begin_sums();
+    batches_.run_step(step_, rates, [&](std::int64_t N) {
+      gradient_.enqueue(batches_, N);
+      enqueue_update(N);
+    });
+  } else {
+    batches_.run_step(step_, rates, [&](std::int64_t N) { gradient_.enqueue(batches_, N); });
+    const std::int64_t N = batches_.examples_of(step_);
+    wants_stop = exchange_.run({.number = step_,
+                                .N = N,
+                                .parts = gradient_.parts(N).data,
+                                .C_hat = gradient_.C_hat(),
+                                .ess = gradient_.ess(),
+                                .wants_stop = wants_stop});
+    begin_sums();
+    updates_->run(N, [&] { enqueue_update(N); });
+  }
+  ++step_;
+  return wants_stop;
+}
+
+void Trainer::begin_sums() {
+  if (step_ % plan_.steps_per_epoch == 0) backend().fill_zero(sums_.data(), sums_.bytes());
+}
+
+void Trainer::enqueue_update(std::int64_t N) {
   const Range range(backend(), "update");
   backend().accumulate_metrics({N, gradient_.C_hat(), gradient_.ess(), sums()});
-  const Parts gradient = ranks_.sum(gradient_.parts(N));
+  const Parts gradient = summed(N);
   optimizer_.enqueue(gradient, N, sums() + 2);
   gradient_.move_baseline(gradient, N);
 }

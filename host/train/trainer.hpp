@@ -1,8 +1,12 @@
 // The thin loop: batches of a data set, the gradient of each, its sum over all ranks, the
 // optimiser's step.
+//
+// One process enqueues a step in one piece, and adds its parts where the optimiser reads them. Of
+// several, each enqueues its share of the gradient, meets the others, and enqueues the update.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,7 +14,7 @@
 
 #include "host/data/dataset.hpp"
 #include "host/model/model.hpp"
-#include "host/ranks/ranks.hpp"
+#include "host/ranks/step_exchange.hpp"
 #include "host/train/batch_gradient.hpp"
 #include "host/train/batches.hpp"
 #include "host/train/optimizer.hpp"
@@ -28,17 +32,20 @@ class Trainer {
  public:
   // Trains these weights, of which it becomes the owner, by a plan of the same options and data.
   // The plan is made before the model: it counts the memory that is free. The data must outlive the
-  // trainer. params_of_R: where a learned proposal begins; empty: at R = P.
+  // trainer, and so must the ranks, which the plan was made for. params_of_R: where a learned
+  // proposal begins; empty: at R = P.
   Trainer(const TrainPlan&, Model, const TrainOptions&, const DataSet&,
-          std::span<const float> params_of_R = {});
+          std::span<const float> params_of_R = {}, Ranks& = alone());
   // The same from fresh weights.
   Trainer(Backend& backend, const NetworkSpec& spec, const TrainOptions& options,
-          const DataSet& data)
-      : Trainer(Start(backend, spec, options, data), options, data) {}
+          const DataSet& data, Ranks& ranks = alone())
+      : Trainer(Start(backend, spec, options, data, ranks), options, data, ranks) {}
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  void train_step();
+  // Returns whether any rank wanted to stop when it had made its share of the step. If a rank is
+  // lost, throws what Ranks::exchange throws, and the state is still that of the step before.
+  bool train_step(bool wants_stop = false);
 
   std::int64_t step() const { return step_; }  // steps done
   std::int64_t steps_per_epoch() const { return plan_.steps_per_epoch; }
@@ -90,17 +97,21 @@ class Trainer {
  private:
   struct Start {  // members are made in this order
     Start(Backend& backend, const NetworkSpec& spec, const TrainOptions& options,
-          const DataSet& data)
-        : plan(plan_training(backend, spec, options, data)),
+          const DataSet& data, const Ranks& ranks)
+        : plan(plan_training(backend, spec, options, data, ranks)),
           model(fresh_model(backend, spec, options, data)) {}
     TrainPlan plan;
     Model model;
   };
-  Trainer(Start start, const TrainOptions& options, const DataSet& data)
-      : Trainer(start.plan, std::move(start.model), options, data) {}
+  Trainer(Start start, const TrainOptions& options, const DataSet& data, Ranks& ranks)
+      : Trainer(start.plan, std::move(start.model), options, data, {}, ranks) {}
 
   Backend& backend() const { return model().backend(); }
-  void enqueue_step(std::int64_t N);
+  bool is_alone() const { return plan_.ranks == 1; }
+  void begin_sums();  // of an epoch
+  void enqueue_update(std::int64_t N);
+  // The gradient of N examples, by all ranks: parts that the reader adds.
+  Parts summed(std::int64_t N) const { return is_alone() ? gradient_.parts(N) : exchange_.sum(); }
   // Sums over the epoch, as they lie in sums_.
   struct Sums {
     double C_hat = 0, effective_particles = 0, gradient_norm = 0, clipped_steps = 0;
@@ -118,9 +129,10 @@ class Trainer {
   StepNetworks networks_;
   Batches batches_;
   BatchGradient gradient_;
-  Alone ranks_;
+  StepExchange exchange_;
   Optimizer optimizer_;
-  Buffer sums_;  // Sums
+  Buffer sums_;                          // Sums
+  std::unique_ptr<StepRunner> updates_;  // of several ranks
   std::int64_t step_ = 0, tail_step_ = 0;
   // The last step after which nothing was found to be bad: in C_hat, and in the weights.
   std::int64_t sound_step_ = 0, sound_weights_step_ = 0;

@@ -107,7 +107,7 @@ std::string Trainer::name_not_finite(const TrainState& state, bool C_hat_is_fini
   };
   if (!C_hat_is_finite) found.push_back("C_hat");
   const std::int64_t sound = C_hat_is_finite ? sound_weights_step_ : sound_step_;
-  const std::vector<float> sums = gradient_.download_sum(batches_.examples_of(step_ - 1));
+  const std::vector<float> sums = gradient_.download_sum(summed(batches_.examples_of(step_ - 1)));
   for (const StepNetworks::Network& network : networks_) {
     const NetworkState& saved = state.networks.at(network.name);
     add("gradient", network, std::span(sums).subspan(network.offset, network.layout.gradient_size));
@@ -130,7 +130,8 @@ std::string Trainer::name_not_finite(const TrainState& state, bool C_hat_is_fini
 }
 
 std::size_t Trainer::workspace_bytes() {
-  std::size_t bytes = gradient_.workspace_bytes() + optimizer_.bytes() + batches_.bytes();
+  std::size_t bytes =
+      gradient_.workspace_bytes() + exchange_.bytes() + optimizer_.bytes() + batches_.bytes();
   for (StepNetworks::Network& network : networks_)
     for (const ArraySpec& array : arrays_of(network)) bytes += buffer(network, array).bytes();
   return bytes;

@@ -30,7 +30,7 @@ def count(program, *arguments):
         "--tool=callgrind",
         "--callgrind-out-file=/dev/null",
         "--collect-atstart=no",
-        "--toggle-collect=sfnn::Trainer::train_step()",
+        "--toggle-collect=sfnn::Trainer::train_step(bool)",
         program,
         *arguments,
     ]
