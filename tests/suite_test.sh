@@ -47,8 +47,10 @@ add_test(not_here sh -c "echo 'skipped: no such machine'; exit 77")
 set_tests_properties(not_here PROPERTIES SKIP_RETURN_CODE 77)
 EOF
 cat >build/second/CTestTestfile.cmake <<'EOF'
-add_test(good true)
+add_test(good sh -c [=[test -z "$SFNN_CALLED_AS"]=])
 EOF
+
+export SFNN_CALLED_AS="./run sfnn"  # as ./run has it; a test that runs the program must not see it
 
 ! closing first second || broken "failures of the first suite are forgotten"
 shows 'first failed: bad "one" <1>' "$(seq -f '    %g' 17 30)" '    1 < 2 && 2 > 1' 'first failed: silent' \
