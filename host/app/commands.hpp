@@ -23,6 +23,7 @@ void add_predict_command(CLI::App&, int& code);
 void add_report_command(CLI::App&, int& code);
 void add_sample_command(CLI::App&, int& code);
 void add_sweep_command(CLI::App&, int& code);
+void add_tensorboard_command(CLI::App&, int& code);
 void add_train_command(CLI::App&, int& code);
 
 }  // namespace sfnn

@@ -32,9 +32,9 @@ int run_command_line(int argc, char** argv) {
   int code = kDone;
   for (const auto add_command :
        {add_train_command, add_sweep_command, add_eval_command, add_sample_command,
-        add_predict_command, add_play_command, add_report_command, add_estimators_command,
-        add_info_command, add_data_command, add_devices_command, add_completion_command,
-        add_man_command, add_demo_command}) {
+        add_predict_command, add_play_command, add_report_command, add_tensorboard_command,
+        add_estimators_command, add_info_command, add_data_command, add_devices_command,
+        add_completion_command, add_man_command, add_demo_command}) {
     add_command(app, code);
   }
 

@@ -35,7 +35,7 @@ struct TrainCommand {
   std::int64_t search_epochs = 0;     // per rate; 0: automatic
   std::string on_save_error{to_string(OnSaveError::stop)};
   std::string profile_steps;  // "100:110": steps that a profiler sees; empty: none
-  bool resume = false, dry_run = false, quiet = false, verbose = false;
+  bool resume = false, dry_run = false, quiet = false, verbose = false, tensorboard = false;
 };
 
 // --resume reuses the saved config, and a resumed search its saved range; conflicting flags are
@@ -292,7 +292,8 @@ int run_train(TrainCommand command) {
                            .on_save_error = *from_string<OnSaveError>(command.on_save_error),
                            .profiled = profiled,
                            .stop = stop_requested,
-                           .plan = plan};
+                           .plan = plan,
+                           .tensorboard = command.tensorboard};
   TrainingRun training(*backend, config, options, data, std::move(run), progress);
   if (goes_on) {
     training.resume();
@@ -336,6 +337,9 @@ void add_train_command(CLI::App& app, int& code) {
   sub->add_option("--profile-steps", command->profile_steps,
                   "Mark steps for a profiler: 100:110, the ten after the first hundred")
       ->check(not_empty());
+  sub->add_flag("--tensorboard", command->tensorboard,
+                "Event file for TensorBoard in the run directory, one event per epoch; a resumed "
+                "run that has one continues it");
   sub->add_flag("--dry-run", command->dry_run, "Print the network and the memory plan, and stop");
   sub->add_flag("--verbose", command->verbose,
                 "Print for each layer how its products are computed, and with which instructions");

@@ -82,8 +82,13 @@ void RunDirectory::lock_after(FunctionRef<void()> require_room) {
 
 // Those of the report stay: a process that writes it holds no lock and may still be busy.
 void RunDirectory::remove_temporaries() const {
-  constexpr std::array<std::string_view, 6> kFiles = {
-      "config.toml", "metrics.jsonl", "samples.png", "data.jsonl", "search.json", "search.jsonl"};
+  constexpr std::array<std::string_view, 7> kFiles = {"config.toml",
+                                                      "metrics.jsonl",
+                                                      "samples.png",
+                                                      "data.jsonl",
+                                                      "search.json",
+                                                      "search.jsonl",
+                                                      "events.out.tfevents.0.sfnn"};
   constexpr std::array<std::string_view, 2> kCheckpoints = {"latest", "best.safetensors"};
   const auto remove = [](const fs::path& directory, const auto& is_ours) {
     std::error_code ignored;  // one leftover file is no reason to stop
@@ -121,7 +126,7 @@ void RunDirectory::require_nothing_in_the_way() const {
   require_config_of_checkpoints();
   std::vector<fs::path> files = steps();
   for (const fs::path& file : {best(), checkpoints() / "latest", metrics(), sessions(), report(),
-                               play(), samples(), data(), search(), search_options()}) {
+                               play(), samples(), events(), data(), search(), search_options()}) {
     if (searches_ && (file == search() || file == search_options())) continue;
     const fs::file_type type = fs::symlink_status(file).type();
     if (type != fs::file_type::not_found && type != fs::file_type::directory) files.push_back(file);
@@ -181,7 +186,7 @@ void RunDirectory::clear(const Config& config) {
   for (const StepFile& file : step_files()) fs::remove(file.path);
   for (const fs::path& file :
        {best(), checkpoints() / "latest", metrics(), sessions(), report(), play(), data(), search(),
-        search_options(), samples(), path_ / "config.toml"}) {
+        search_options(), samples(), events(), path_ / "config.toml"}) {
     fs::remove(file);
   }
 }

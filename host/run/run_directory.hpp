@@ -3,6 +3,7 @@
 //   config.toml   metrics.jsonl   samples.png   report.html   play.html
 //   sessions.jsonl                              when and on what it was started and resumed
 //   data.jsonl                                  own files: what was found in them at the start
+//   events.out.tfevents.0.sfnn                 for TensorBoard, if it was asked for
 //   search.json, search.jsonl                   --search-lr: what was asked for, each rate tried
 //   lock                                        held by the process that trains here
 //   checkpoints/step-00000600.safetensors ...   the newest train.keep of them
@@ -39,6 +40,8 @@ class RunDirectory {
   std::filesystem::path report() const { return path_ / "report.html"; }
   std::filesystem::path play() const { return path_ / "play.html"; }
   std::filesystem::path samples() const { return path_ / "samples.png"; }
+  // TensorBoard knows such files by the word between the dots.
+  std::filesystem::path events() const { return path_ / "events.out.tfevents.0.sfnn"; }
   std::filesystem::path data() const { return path_ / "data.jsonl"; }
   std::filesystem::path search() const { return path_ / "search.jsonl"; }
   std::filesystem::path search_options() const { return path_ / "search.json"; }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <bit>
 #include <cmath>
 
 #include "host/base/error.hpp"
@@ -206,6 +207,7 @@ TrainingRun::End TrainingRun::train() {
     try_to_write(
         [&] { append_record(directory().sessions(), session_record(backend_, trainer_.step())); });
   }
+  open_dashboard();
   while (trainer_.step() < trainer_.total_steps() && !ended_early_) {
     if (trainer_.step() == options_.profiled.first) backend_.profiler(true);
     trainer_.train_step();
@@ -312,11 +314,14 @@ void TrainingRun::show_progress(bool epoch_done) {
   }
 }
 
-std::vector<std::string> TrainingRun::warnings(const Trainer::EpochMeans& means) {
+std::vector<LayerActivity> TrainingRun::look_at_hidden_units() {
   if (!looked_at_staged_) looked_at_staged_.emplace(backend_, looked_at_, kActivityTile);
-  const auto activity =
-      hidden_activity(trainer_.model(), *looked_at_staged_,
-                      {.particles = kParticlesLookedAt, .seed = config_.train.seed});
+  return hidden_activity(trainer_.model(), *looked_at_staged_,
+                         {.particles = kParticlesLookedAt, .seed = config_.train.seed});
+}
+
+std::vector<std::string> TrainingRun::warnings(const Trainer::EpochMeans& means,
+                                               std::span<const LayerActivity> activity) {
   auto found = health_warnings(activity, means.effective_particles, trainer_.particles());
   for (const std::string& warning : found) {
     if (said_.insert(warning).second) progress_.say("warning: " + warning);
@@ -344,11 +349,13 @@ void TrainingRun::end_epoch() {
   }
   const bool last = is_final || ended_early_;
   if (last) test(record);
-  record.warnings = warnings(means);
+  const std::vector<LayerActivity> activity = look_at_hidden_units();
+  record.warnings = warnings(means, activity);
   record.seconds = seconds();
   record.never_saved = tried_to_save_ && saved_step_ < 0;
-  unsaved_records_.push_back(std::move(record));
+  unsaved_records_.push_back(record);
   try_to_write([&] { append_records(); });
+  add_to_dashboard(record, activity, last);
   if (last) draw_samples();  // the last checkpoint says that all is done
   if (last || epoch % config_.save.every == 0) try_to_write([&] { save(checkpoint); });
   show_progress(/*epoch_done=*/true);
@@ -393,10 +400,28 @@ void TrainingRun::finish() {
 
 void TrainingRun::draw_samples() {
   if (!can_show(data_)) return;
-  try_to_write([&] {
-    write_png(directory().samples(),
-              sample_picture(test_model(config_.eval.weights), data_, config_.train.seed, {}));
-  });
+  try_to_write([&] { write_png(directory().samples(), samples()); });
+}
+
+Picture TrainingRun::samples() {
+  return sample_picture(test_model(config_.eval.weights), data_, config_.train.seed, {});
+}
+
+// --- TensorBoard -------------------------------------------------------------------------------
+
+void TrainingRun::open_dashboard() {
+  if (!options_.tensorboard && !std::filesystem::exists(directory().events())) return;
+  const auto warn = [&](const std::string& line) { progress_.warn(line); };
+  try_to_write([&] { dashboard_.emplace(directory(), trainer_.step(), warn); });
+}
+
+// Pictures of epochs 1, 2, 4, 8, ... and the last: TensorBoard shows ten of a run.
+void TrainingRun::add_to_dashboard(const EpochRecord& record,
+                                   std::span<const LayerActivity> activity, bool last) {
+  if (!dashboard_) return;
+  std::optional<Picture> picture;
+  if (can_show(data_) && (last || std::has_single_bit(*record.epoch))) picture = samples();
+  try_to_write([&] { dashboard_->add(record, activity, picture ? &*picture : nullptr); });
 }
 
 }  // namespace sfnn

@@ -12,6 +12,7 @@
 
 #include "host/base/names.hpp"
 #include "host/run/assemble.hpp"
+#include "host/run/dashboard.hpp"
 #include "host/run/progress.hpp"
 #include "host/run/records.hpp"
 #include "host/run/run.hpp"
@@ -37,6 +38,7 @@ struct RunOptions {
   StepRange profiled;                                 // the steps that a profiler sees
   std::function<bool()> stop = [] { return false; };  // asked after each step
   std::optional<TrainPlan> plan = {};                 // if it has been made already
+  bool tensorboard = false;                           // a run that has event files keeps them up
 };
 
 class TrainingRun {
@@ -74,10 +76,14 @@ class TrainingRun {
   void end_epoch();
   void finish();
   void draw_samples();
+  Picture samples();
+  void open_dashboard();  // if it was asked for, or the run has one
+  void add_to_dashboard(const EpochRecord&, std::span<const LayerActivity>, bool last);
   void show_progress(bool epoch_done);
   static void require_finite(const std::optional<std::string>& what_is_not);
+  std::vector<LayerActivity> look_at_hidden_units();
   // Warnings about the epoch that has ended; each is said when it first appears.
-  std::vector<std::string> warnings(const Trainer::EpochMeans&);
+  std::vector<std::string> warnings(const Trainer::EpochMeans&, std::span<const LayerActivity>);
   double seconds() const;
   // The weights as trained and their average, if there is one; each as it is tested.
   Model test_model(EvalWeights) const;
@@ -126,6 +132,7 @@ class TrainingRun {
   bool ended_early_ = false;                 // by train.patience
   std::set<std::string> said_;               // warnings that were shown
   std::deque<EpochRecord> unsaved_records_;  // oldest first
+  std::optional<Dashboard> dashboard_;
 };
 
 }  // namespace sfnn
