@@ -106,6 +106,11 @@ struct ToJson {
     json[key] = nullptr;
     if (value) (*this)(key, *value);
   }
+  void operator()(const char* key, const std::vector<double>& values, std::int64_t) const {
+    if (!std::ranges::all_of(values, [](double value) { return std::isfinite(value); }))
+      throw Error(fmt::format("checkpoint not saved: {} are not finite", key));
+    if (!values.empty()) json[key] = values;
+  }
 };
 
 ordered_json to_json(const NetworkSpec& network) {
@@ -159,6 +164,9 @@ struct FromJson {
   void operator()(const char* key, std::optional<double>& value, std::int64_t) const {
     value.reset();
     if (!json.at(key).is_null()) (*this)(key, value.emplace());
+  }
+  void operator()(const char* key, std::vector<double>& values, std::int64_t) const {
+    if (json.contains(key)) values = json.at(key).get<std::vector<double>>();
   }
 };
 

@@ -1,5 +1,6 @@
 #include "host/run/json.hpp"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace sfnn {
@@ -17,6 +18,15 @@ Json list_of(const std::vector<Record>& records) {
   return list;
 }
 
+// A square matrix as a list of its rows.
+Json rows_of(const std::vector<double>& matrix) {
+  Json rows = Json::array();
+  const auto size = std::ptrdiff_t(std::lround(std::sqrt(double(matrix.size()))));
+  for (auto row = matrix.begin(); row != matrix.end(); row += size)
+    rows.push_back(std::vector<double>(row, row + size));
+  return rows;
+}
+
 }  // namespace
 
 Json json_of(const Config& config) { return Json::parse(to_json(config)); }
@@ -29,6 +39,7 @@ Json json_of(const Evaluation& test) {
   put(json, "error", test.error);
   put(json, "error_se", test.standard_error.error);
   put(json, "error_draw_sd", test.draw_sd.error);
+  if (!test.confusion.empty()) json["confusion"] = rows_of(test.confusion);
   put(json, "criterion_sse", test.criterion_sse);
   put(json, "criterion_sse_se", test.standard_error.criterion_sse);
   put(json, "criterion_sse_draw_sd", test.draw_sd.criterion_sse);

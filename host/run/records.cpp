@@ -20,6 +20,9 @@ struct ToJson {
   void operator()(const char* key, const std::vector<std::string>& texts, IfEmpty) const {
     if (!texts.empty()) json[key] = texts;
   }
+  void operator()(const char* key, const std::vector<double>& numbers, IfEmpty) const {
+    if (!numbers.empty()) json[key] = numbers;
+  }
   void operator()(const char* key, bool value, IfEmpty) const {
     if (value) json[key] = true;
   }
@@ -53,6 +56,13 @@ struct FromJson {
     const auto found = json.find(key);
     if (found == json.end() || !found->is_array()) return;
     for (const MetricsLine& item : *found) texts.push_back(text_of(item));
+  }
+  void operator()(const char* key, std::vector<double>& numbers, IfEmpty) const {
+    const auto found = json.find(key);
+    if (found == json.end() || !found->is_array()) return;
+    if (!std::ranges::all_of(*found, [](const MetricsLine& item) { return item.is_number(); }))
+      return;
+    for (const MetricsLine& item : *found) numbers.push_back(item.get<double>());
   }
   void operator()(const char* key, bool& value, IfEmpty) const { value = json.contains(key); }
 };

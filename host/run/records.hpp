@@ -31,6 +31,7 @@ void visit_record(Self& record, V&& v) {
   v("valid_error", record.valid_error, IfEmpty::left_out);
   v("gradient_norm", record.gradient_norm, IfEmpty::left_out);
   v("clipped", record.clipped, IfEmpty::left_out);
+  v("train_c_hat_within", record.train_c_hat_within, IfEmpty::left_out);
   v("average_valid_nll", record.average_valid_nll, IfEmpty::left_out);
   v("average_valid_nll_proposal", record.average_valid_nll_proposal, IfEmpty::left_out);
   v("average_valid_error", record.average_valid_error, IfEmpty::left_out);

@@ -24,6 +24,14 @@ constexpr std::int64_t kLookEvery = 16;
 // Examples that an epoch's warnings are based on; a few are enough, as each has all the units.
 constexpr std::int64_t kExamplesLookedAt = 100, kParticlesLookedAt = 2;
 
+// Parts of an epoch whose C_hat is recorded: enough to see it move, too few to cost anything.
+constexpr std::int64_t kPartsOfEpoch = 10;
+
+// Those that are over after so many of an epoch's steps.
+std::int64_t parts_done(std::int64_t steps, std::int64_t steps_per_epoch) {
+  return steps * kPartsOfEpoch / steps_per_epoch;
+}
+
 }  // namespace
 
 TrainingRun::TrainingRun(Backend& backend, const Config& config, RunOptions options,
@@ -118,6 +126,7 @@ void TrainingRun::restore(Checkpoint saved) {
   trainer_.restore(saved.state);
   begin_tail(saved);
   best_ = {saved.state.best_valid_nll, saved.state.best_epoch};
+  c_hat_marks_ = saved.state.c_hat_marks;
   saved_step_ = session_first_step_ = saved.state.step;
   seconds_before_ = saved.state.seconds;
 }
@@ -142,6 +151,14 @@ void TrainingRun::begin_tail(const Checkpoint& saved) {
 double TrainingRun::seconds() const {
   const auto session = std::chrono::steady_clock::now() - session_start_;
   return seconds_before_ + std::chrono::duration<double>(session).count();
+}
+
+TrainState TrainingRun::numbers() const {
+  return {.epoch = trainer_.step() / trainer_.steps_per_epoch(),
+          .step = trainer_.step(),
+          .seconds = seconds(),
+          .best_valid_nll = best_.valid_nll,
+          .best_epoch = best_.epoch};
 }
 
 Model TrainingRun::test_model(EvalWeights weights) const {
@@ -194,6 +211,7 @@ bool TrainingRun::lost_patience() const {
 Checkpoint TrainingRun::snapshot() {
   TrainState state = trainer_.state();
   require_finite(trainer_.not_finite(state));
+  if (trainer_.step() % trainer_.steps_per_epoch() != 0) state.c_hat_marks = c_hat_marks_;
   return checkpoint_of(std::move(state), trainer_, config_, data_);
 }
 
@@ -208,11 +226,13 @@ TrainingRun::End TrainingRun::train() {
         [&] { append_record(directory().sessions(), session_record(backend_, trainer_.step())); });
   }
   open_dashboard();
+  options_.epoch_ended(*this);
   while (trainer_.step() < trainer_.total_steps() && !ended_early_) {
     if (trainer_.step() == options_.profiled.first) backend_.profiler(true);
     trainer_.train_step();
     const bool looks = backend_.is_host_memory() || trainer_.step() % kLookEvery == 0;
     if (looks) require_finite(trainer_.not_finite());
+    mark_part();
     if (trainer_.step() == options_.profiled.last) backend_.profiler(false);
     if (trainer_.step() % trainer_.steps_per_epoch() == 0) {
       end_epoch();
@@ -314,6 +334,32 @@ void TrainingRun::show_progress(bool epoch_done) {
   }
 }
 
+void TrainingRun::mark_part() {
+  const std::int64_t length = trainer_.steps_per_epoch(),
+                     steps = (trainer_.step() - 1) % length + 1;
+  if (steps == 1) c_hat_marks_.clear();
+  if (parts_done(steps, length) > parts_done(steps - 1, length))
+    c_hat_marks_.push_back(trainer_.epoch_means().C_hat);
+}
+
+std::vector<double> TrainingRun::c_hat_by_part() const {
+  const std::int64_t length = trainer_.steps_per_epoch();
+  std::vector<double> means;
+  double sum_before = 0;
+  std::int64_t examples_before = 0;
+  std::size_t mark = 0;
+  for (std::int64_t steps = 1; steps <= length; ++steps) {
+    if (parts_done(steps, length) == parts_done(steps - 1, length)) continue;
+    if (mark == c_hat_marks_.size()) return {};
+    const std::int64_t examples = trainer_.examples_in(steps);
+    const double sum = c_hat_marks_[mark++] * double(examples);
+    means.push_back((sum - sum_before) / double(examples - examples_before));
+    sum_before = sum;
+    examples_before = examples;
+  }
+  return mark == c_hat_marks_.size() ? means : std::vector<double>();
+}
+
 std::vector<LayerActivity> TrainingRun::look_at_hidden_units() {
   if (!looked_at_staged_) looked_at_staged_.emplace(backend_, looked_at_, kActivityTile);
   return hidden_activity(trainer_.model(), *looked_at_staged_,
@@ -341,6 +387,7 @@ void TrainingRun::end_epoch() {
                      .effective_particles = means.effective_particles,
                      .gradient_norm = means.gradient_norm};
   if (config_.train.clip_norm > 0) record.clipped = means.clipped;
+  record.train_c_hat_within = c_hat_by_part();
   const bool is_final = trainer_.step() == trainer_.total_steps();
   valid_.reset();
   if (data_.valid.count > 0 && (is_final || epoch % config_.eval.every == 0)) {
@@ -359,6 +406,7 @@ void TrainingRun::end_epoch() {
   if (last) draw_samples();  // the last checkpoint says that all is done
   if (last || epoch % config_.save.every == 0) try_to_write([&] { save(checkpoint); });
   show_progress(/*epoch_done=*/true);
+  options_.epoch_ended(*this);
   if (ended_early_) {
     progress_.say(
         fmt::format("validation has not improved for {} epochs: training ends; the best "

@@ -31,6 +31,8 @@ struct StepRange {
   std::int64_t first = -1, last = -1;  // -1: never
 };
 
+class TrainingRun;
+
 // How a run behaves on this machine; none of it changes the result.
 struct RunOptions {
   MachineOptions machine;
@@ -39,6 +41,8 @@ struct RunOptions {
   std::function<bool()> stop = [] { return false; };  // asked after each step
   std::optional<TrainPlan> plan = {};                 // if it has been made already
   bool tensorboard = false;                           // a run that has event files keeps them up
+  // Called before the first epoch and after each, once its record is written.
+  std::function<void(const TrainingRun&)> epoch_ended = [](const TrainingRun&) {};
 };
 
 class TrainingRun {
@@ -66,6 +70,11 @@ class TrainingRun {
   const std::optional<Evaluation>& best_test() const { return best_test_; }
   std::int64_t best_epoch() const { return best_.epoch; }
   const NetworkSpec& network() const { return spec_; }
+  const Config& config() const { return config_; }
+  const DataSet& data() const { return data_; }
+  std::string device() const { return backend_.describe(); }
+  Model test_model() const { return test_model(config_.eval.weights); }
+  TrainState numbers() const;  // where it is, without the arrays
   Trainer& trainer() { return trainer_; }
   const RunDirectory& directory() const { return run_.directory(); }
 
@@ -85,6 +94,8 @@ class TrainingRun {
   // Warnings about the epoch that has ended; each is said when it first appears.
   std::vector<std::string> warnings(const Trainer::EpochMeans&, std::span<const LayerActivity>);
   double seconds() const;
+  void mark_part();                           // notes C_hat where a part of the epoch ends
+  std::vector<double> c_hat_by_part() const;  // empty if parts were not noted
   // The weights as trained and their average, if there is one; each as it is tested.
   Model test_model(EvalWeights) const;
   bool has_average() const { return trainer_.average() != nullptr; }
@@ -131,6 +142,7 @@ class TrainingRun {
   bool tried_to_save_ = false;               // in this session
   bool ended_early_ = false;                 // by train.patience
   std::set<std::string> said_;               // warnings that were shown
+  std::vector<double> c_hat_marks_;          // as in TrainState
   std::deque<EpochRecord> unsaved_records_;  // oldest first
   std::optional<Dashboard> dashboard_;
 };

@@ -21,6 +21,7 @@ namespace {
 struct Sums {
   std::vector<double> curve;
   double ess = 0, errors = 0, mean_sse = 0;
+  std::vector<double> confusion;  // as in Evaluation
 };
 
 // One set of draws: its figures and, of each example, what they are the means of.
@@ -118,6 +119,9 @@ bool has_mean_sse(Output output) {
   return false;
 }
 
+// Of more classes nobody looks at the matrix, and it would take their square in memory.
+constexpr std::int64_t kMostConfusedClasses = 100;
+
 // Figures of the mean prediction: the share of wrong classes, the SSE of the mean.
 bool has_prediction_figures(Output output) {
   return row_of(output).class_target || has_mean_sse(output);
@@ -161,6 +165,7 @@ struct Evaluator {
   std::int64_t M;
   bool predict;
 
+  Sums empty_sums() const;
   void add(Tile tile, Lane& lane, Sums& sums, OneDraw& draw) const;
   void summarize(const std::vector<Sums>& parts, Evaluation& result) const;
 
@@ -169,6 +174,14 @@ struct Evaluator {
   void add_prediction(const Tile& tile, const std::vector<float>& mean_sum, Sums& sums,
                       OneDraw& draw) const;
 };
+
+Sums Evaluator::empty_sums() const {
+  Sums sums{.curve = std::vector<double>(M)};
+  const std::int64_t D = spec().D_out;
+  if (predict && row_of(spec().output).class_target && D <= kMostConfusedClasses)
+    sums.confusion.resize(D * D);
+  return sums;
+}
 
 void Evaluator::add(Tile tile, Lane& lane, Sums& sums, OneDraw& draw) const {
   Backend& backend = model.backend();
@@ -209,10 +222,14 @@ void Evaluator::add_prediction(const Tile& tile, const std::vector<float>& mean_
     const float* mean = mean_sum.data() + n * D_out;
     double& loss = draw.losses[tile.first + n];
     switch (spec().output) {
-      case Output::softmax:
-        loss = std::max_element(mean, mean + D_out) - mean != std::int64_t(y.at(tile.first + n, 0));
+      case Output::softmax: {
+        const std::int64_t said = std::max_element(mean, mean + D_out) - mean,
+                           wanted = std::int64_t(y.at(tile.first + n, 0));
+        loss = said != wanted;
         sums.errors += loss;
+        if (!sums.confusion.empty()) ++sums.confusion[wanted * D_out + said];
         break;
+      }
       case Output::gaussian:
       case Output::gaussian_learnt:
       case Output::gaussian_each:
@@ -235,9 +252,12 @@ void Evaluator::add_prediction(const Tile& tile, const std::vector<float>& mean_
 
 void Evaluator::summarize(const std::vector<Sums>& parts, Evaluation& result) const {
   result.curve.resize(M);
+  result.confusion.resize(parts.front().confusion.size());
   double ess = 0, errors = 0, mean_sse = 0;
   for (const Sums& sums : parts) {
     for (std::int64_t k = 0; k < M; ++k) result.curve[k] += sums.curve[k];
+    for (std::size_t k = 0; k < sums.confusion.size(); ++k)
+      result.confusion[k] += sums.confusion[k];
     ess += sums.ess;
     errors += sums.errors;
     mean_sse += sums.mean_sse;
@@ -302,6 +322,8 @@ Evaluation mean_of_draws(const Model& model, const std::vector<OneDraw>& draws) 
       draws, [](const OneDraw& d) -> auto& { return d.figures.curve; });
   result.log_p = mean_vector(
       draws, [](const OneDraw& d) -> auto& { return d.figures.log_p; });
+  result.confusion = mean_vector(
+      draws, [](const OneDraw& d) -> auto& { return d.figures.confusion; });
   const auto losses = mean_vector(
       draws, [](const OneDraw& d) -> auto& { return d.losses; });
   set_standard_errors(model, losses, result);
@@ -346,7 +368,7 @@ OneDraw evaluate_once(const Model& model, const Model* R, const EvaluationData& 
   std::vector<Sums> sums(parts);
   backend.set_clock({.step = kEvaluationStep});
   backend.for_each(parts, [&](std::int64_t p, int lane) {
-    sums[p].curve.resize(M);
+    sums[p] = evaluator.empty_sums();
     for (std::int64_t t = tiles * p / parts; t < tiles * (p + 1) / parts; ++t) {
       const std::int64_t first = t * tile_size;
       evaluator.add({.first = first, .N = std::min(tile_size, count - first)}, *lanes[lane],

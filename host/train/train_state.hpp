@@ -56,6 +56,8 @@ struct TrainState {
   std::int64_t ended_early = 0;  // 1: by train.patience
   // Sums over the examples and the steps of the epoch that is under way.
   double c_hat_sum = 0, effective_particles_sum = 0, gradient_norm_sum = 0, clipped_steps = 0;
+  // C_hat so far, the mean since that epoch began, after each of its parts that is done.
+  std::vector<double> c_hat_marks;
   std::map<std::string, NetworkState> networks;  // by name
 
   NetworkState& P() { return networks[kModelP]; }
@@ -78,6 +80,7 @@ struct TrainState {
     v("effective_particles_sum", self.effective_particles_sum, 1);
     v("gradient_norm_sum", self.gradient_norm_sum, 3);
     v("clipped_steps", self.clipped_steps, 3);
+    v("c_hat_marks", self.c_hat_marks, 3);
     v("tail_step", self.tail_step, 3);
     v("ended_early", self.ended_early, 3);
   }

@@ -60,6 +60,7 @@ class Trainer {
     std::int64_t examples = 0;
   };
   EpochMeans epoch_means();  // waits for the device
+  std::int64_t examples_in(std::int64_t steps) const { return batches_.examples_in(steps); }
 
   // What is NaN or infinite, by step and tensor, in words; nothing while all is well. Waits for the
   // device. Looks at C_hat, which a bad weight spoils in the next step (unless it only saturates a

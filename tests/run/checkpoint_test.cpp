@@ -59,6 +59,7 @@ Checkpoint example() {
   checkpoint.state.best_epoch = 2;
   checkpoint.state.c_hat_sum = -1.0 / 3;
   checkpoint.state.effective_particles_sum = 1e-300;
+  checkpoint.state.c_hat_marks = {-1.0 / 7, -1e-300};
   checkpoint.tiling = {.tile = 10, .parts = 2};
   return checkpoint;
 }

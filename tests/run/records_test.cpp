@@ -23,6 +23,7 @@ EpochRecord full() {
           .valid_error = 0.25,
           .gradient_norm = 2.5,
           .clipped = 0.5,
+          .train_c_hat_within = {-62.5, -58},
           .average_valid_nll = 58.25,
           .average_valid_nll_proposal = 48.25,
           .average_valid_error = 0.2,
@@ -65,6 +66,7 @@ TEST(EpochRecord, KeysStayWhatTheyAre) {
       R"({"epoch":3,"step":600,"train_c_hat":-60.25,"valid_nll":58.5,)"
       R"("valid_nll_proposal":48.5,"learning_rate":0.1,)"
       R"("effective_particles":4.5,"valid_error":0.25,"gradient_norm":2.5,"clipped":0.5,)"
+      R"("train_c_hat_within":[-62.5,-58.0],)"
       R"("average_valid_nll":58.25,"average_valid_nll_proposal":48.25,"average_valid_error":0.2,)"
       R"("test_nll":57.5,"test_error":0.125,)"
       R"("test_criterion_sse":3.5,"test_mean_sse":2.5,"test_particles":100,)"
@@ -92,7 +94,7 @@ TEST(EpochRecord, WhatIsWrittenIsRead) {
 TEST(EpochRecord, WrongTypesAreNothingAndOtherKeysArePassedOver) {
   const auto read = parse_epochs(
       R"({"step":-1,"train_c_hat":"x","valid_nll":[1],"test_nll":{},"test_particles":1e300,)"
-      R"("warnings":["a",{"b":1},7],"seconds":null,"new":1})"
+      R"("warnings":["a",{"b":1},7],"seconds":null,"new":1,"train_c_hat_within":[1,"x"]})"
       "\n"
       R"({"warnings":"a","test_particles":-5})"
       "\n",
@@ -101,6 +103,7 @@ TEST(EpochRecord, WrongTypesAreNothingAndOtherKeysArePassedOver) {
   EXPECT_FALSE(read[0].step || read[0].train_c_hat || read[0].valid_nll || read[0].test_nll ||
                read[0].seconds);
   EXPECT_EQ(read[0].test_particles, 2147483647);
+  EXPECT_THAT(read[0].train_c_hat_within, IsEmpty());
   EXPECT_THAT(read[0].warnings, ElementsAre("a", R"({"b":1})", "7"));
   EXPECT_THAT(read[1].warnings, IsEmpty());
   EXPECT_EQ(read[1].test_particles, 0);

@@ -67,6 +67,47 @@ TEST_F(TrainingRunTest, StopsWhenToldAndGoesOnAsIfItHadNot) {
   EXPECT_EQ(second.test()->nll, whole.test()->nll);
 }
 
+TEST_F(TrainingRunTest, EpochsAreRecordedInParts) {
+  config_.train.batch = 5;  // 5, 5 and 2 of 12 examples
+  {
+    TrainingRun whole = run_in("whole");
+    whole.start();
+    whole.train();
+  }
+  {
+    int steps = 0;
+    TrainingRun first = run_in("halves", {.stop = [&] { return ++steps == 5; }});
+    first.start();
+    EXPECT_EQ(first.train(), TrainingRun::End::stopped) << "within an epoch";
+  }
+  TrainingRun second = run_in("halves");
+  second.resume();
+  second.train();
+  const auto whole = read_epochs(path_.path() / "whole/metrics.jsonl"),
+             halves = read_epochs(path_.path() / "halves/metrics.jsonl");
+  ASSERT_EQ(whole.size(), 3u);
+  ASSERT_EQ(halves.size(), 3u);
+  for (std::size_t e = 0; e < whole.size(); ++e) {
+    const std::vector<double>& parts = whole[e].train_c_hat_within;
+    ASSERT_EQ(parts.size(), 3u) << "fewer than ten steps: one part per step";
+    EXPECT_NEAR((5 * parts[0] + 5 * parts[1] + 2 * parts[2]) / 12, *whole[e].train_c_hat, 1e-6);
+    EXPECT_EQ(halves[e].train_c_hat_within, parts);
+  }
+}
+
+TEST_F(TrainingRunTest, TellsOfTheStartAndOfEachEpoch) {
+  std::vector<std::int64_t> told;
+  std::vector<std::size_t> written;
+  TrainingRun run = run_in("told", {.epoch_ended = [&](const TrainingRun& training) {
+                             told.push_back(training.numbers().epoch);
+                             written.push_back(read_epochs(training.directory().metrics()).size());
+                           }});
+  run.start();
+  run.train();
+  EXPECT_THAT(told, testing::ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(written, testing::ElementsAre(0, 1, 2, 3)) << "the record is there";
+}
+
 // The best is written first, with the state at that point; the newest has all that resuming needs.
 TEST_F(TrainingRunTest, BestAndNewestOfAnEpochAreTheSameWeights) {
   config_.train.epochs = 1;

@@ -220,6 +220,25 @@ TEST(Evaluate, StandardErrorsAreThoseOfTheExamples) {
   EXPECT_FALSE(one.run(5).standard_error.nll) << "one example has no spread";
 }
 
+TEST(Evaluate, TheConfusionMatrixHasTheClassesAndTheErrors) {
+  const std::size_t classes = 4;
+  const Fixture f(network(6, {"9s"}, classes, Output::softmax), 25);
+  const Evaluation figures = f.run(20);
+  ASSERT_EQ(figures.confusion.size(), classes * classes);
+  double right = 0, all = 0;
+  std::vector<double> wanted(classes), counted(classes);
+  for (std::int64_t n = 0; n < 25; ++n) ++counted[std::size_t(f.examples.y.at(n, 0))];
+  for (std::size_t i = 0; i < classes; ++i) {
+    right += figures.confusion[i * classes + i];
+    for (std::size_t j = 0; j < classes; ++j) wanted[i] += figures.confusion[i * classes + j];
+    all += wanted[i];
+  }
+  EXPECT_EQ(wanted, counted);
+  EXPECT_NEAR(*figures.error, 1 - right / all, 1e-12);
+  EXPECT_TRUE(Fixture(network(6, {"9s"}, 4, Output::bernoulli)).run(5).confusion.empty());
+  EXPECT_TRUE(Fixture(network(6, {"9s"}, 101, Output::softmax)).run(5).confusion.empty());
+}
+
 TEST(Evaluate, SeveralDrawsAreThoseOfTheFollowingSeeds) {
   Fixture f(network(6, {"9s", "5s"}, 4, Output::gaussian), 12);
   const auto draw = [&](std::uint64_t seed, std::int64_t draws) {

@@ -48,6 +48,8 @@ struct Evaluation {
   std::optional<double> criterion_sse;
   std::optional<double> mean_sse;   // Gaussian, Poisson: mean SSE of the mean prediction
   std::optional<double> sigma;      // learnt: the standard deviation; one per output: their r.m.s.
+  // Softmax of at most 100 classes: [i, j] is how many examples of class i were taken for class j.
+  std::vector<double> confusion;
   EvaluationErrors standard_error;  // over the examples
   EvaluationErrors draw_sd;         // standard deviation over the draws
   std::optional<ProposalEvaluation> proposal;  // if the network was trained with an R

@@ -64,6 +64,9 @@ struct EpochRecord {
   std::optional<double> valid_error;
   std::optional<double> gradient_norm;  // mean over the steps, before clipping
   std::optional<double> clipped;        // share of the steps; with train.clip_norm
+  // C_hat of each tenth of the epoch's steps; of each step, if there are fewer than ten. Empty if
+  // the program that began the epoch did not record it.
+  std::vector<double> train_c_hat_within;
   // Of the moving average of the weights, with train.ema; all else is of the weights as trained.
   std::optional<double> average_valid_nll, average_valid_nll_proposal, average_valid_error;
   // The last epoch only.
