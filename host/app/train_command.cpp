@@ -14,6 +14,9 @@
 #include "host/base/duration.hpp"
 #include "host/base/error.hpp"
 #include "host/devices/registry.hpp"
+#include "host/formats/atomic_file.hpp"
+#include "host/report/live_page.hpp"
+#include "host/report/page_of_runs.hpp"
 #include "host/run/data_facts.hpp"
 #include "host/run/rate_search.hpp"
 #include "host/run/records.hpp"
@@ -35,7 +38,8 @@ struct TrainCommand {
   std::int64_t search_epochs = 0;     // per rate; 0: automatic
   std::string on_save_error{to_string(OnSaveError::stop)};
   std::string profile_steps;  // "100:110": steps that a profiler sees; empty: none
-  bool resume = false, dry_run = false, quiet = false, verbose = false, tensorboard = false;
+  bool resume = false, dry_run = false, quiet = false, verbose = false, report = false,
+       tensorboard = false;
 };
 
 // --resume reuses the saved config, and a resumed search its saved range; conflicting flags are
@@ -229,15 +233,50 @@ void open_to_resume(const TrainCommand& command, Config& config, Run& run, const
   }
 }
 
-int train(const TrainCommand& command, TrainingRun& run, const DataSet& data,
-          const Backend& backend, Progress& progress) {
+// The page of the finished run: what `sfnn report` makes of it.
+void write_report(const TrainCommand& command, const TrainingRun& run, Backend& backend,
+                  Progress& progress) {
+  const fs::path path = LivePage::path_of(run);
+  try {
+    write_file_atomically(
+        path, page_of_runs(backend, {run.directory().path()},
+                           {.data_root = command.machine.data_root,
+                            .warning = [&](const std::string& line) { progress.warn(line); }}));
+    progress.say(path.string());
+  } catch (const Error& error) {  // the run itself is done and saved
+    progress.warn(fmt::format("{}: the page is not written", error.what()));
+  }
+}
+
+// With a page, if there is to be one, that lives as long as the run.
+TrainingRun::End train_with_page(const TrainCommand& command, TrainingRun& run, Backend& backend,
+                                 LivePage& page, Progress& progress) {
+  if (!command.report) return run.train();
+  progress.say(fmt::format("{}: rewritten after each epoch, reloads itself while the run trains",
+                           LivePage::path_of(run).string()));
+  try {
+    const TrainingRun::End end = run.train();
+    if (end == TrainingRun::End::finished) {
+      write_report(command, run, backend, progress);
+    } else {
+      page.write_last(run);
+    }
+    return end;
+  } catch (...) {
+    page.write_last(run);
+    throw;
+  }
+}
+
+int train(const TrainCommand& command, TrainingRun& run, const DataSet& data, Backend& backend,
+          LivePage& page, Progress& progress) {
   progress.say(fmt::format("{} on {}, {}: {}", to_string(run.network()), data.name,
                            backend.describe(), run.directory().path().string()));
   progress.say(fmt::format("inputs: {}", describe_inputs(data.D_in, data.x_bytes)));
   if (command.verbose) {
     for (const std::string& line : product_lines(run.trainer(), backend)) progress.say(line);
   }
-  if (run.train() == TrainingRun::End::stopped) {
+  if (train_with_page(command, run, backend, page, progress) == TrainingRun::End::stopped) {
     progress.say(fmt::format("stopped at step {}; continue with: {}", run.trainer().step(),
                              resume_command(command, run.directory())));
     return kStopped;
@@ -288,12 +327,15 @@ int run_train(TrainCommand command) {
     require_memory(plan, *backend);
     return kDone;
   }
-  const RunOptions options{.machine = command.machine,
-                           .on_save_error = *from_string<OnSaveError>(command.on_save_error),
-                           .profiled = profiled,
-                           .stop = stop_requested,
-                           .plan = plan,
-                           .tensorboard = command.tensorboard};
+  RunOptions options{.machine = command.machine,
+                     .on_save_error = *from_string<OnSaveError>(command.on_save_error),
+                     .profiled = profiled,
+                     .stop = stop_requested,
+                     .plan = plan,
+                     .tensorboard = command.tensorboard};
+  LivePage page([&](const std::string& line) { progress.warn(line); });
+  if (command.report)
+    options.epoch_ended = [&](const TrainingRun& training) { page.write(training); };
   TrainingRun training(*backend, config, options, data, std::move(run), progress);
   if (goes_on) {
     training.resume();
@@ -302,7 +344,7 @@ int run_train(TrainCommand command) {
       progress.say("there is no run to resume: starting a new one");
     training.start();
   }
-  return train(command, training, data, *backend, progress);
+  return train(command, training, data, *backend, page, progress);
 }
 
 }  // namespace
@@ -340,6 +382,9 @@ void add_train_command(CLI::App& app, int& code) {
   sub->add_flag("--tensorboard", command->tensorboard,
                 "Event file for TensorBoard in the run directory, one event per epoch; a resumed "
                 "run that has one continues it");
+  sub->add_flag("--report", command->report,
+                "Write report.html into the run directory and rewrite it after each epoch; in a "
+                "browser it reloads itself while the run trains");
   sub->add_flag("--dry-run", command->dry_run, "Print the network and the memory plan, and stop");
   sub->add_flag("--verbose", command->verbose,
                 "Print for each layer how its products are computed, and with which instructions");
@@ -350,6 +395,7 @@ void add_train_command(CLI::App& app, int& code) {
                "  sfnn train --out runs/first\n"
                "  sfnn train --config bench/paper/configs/mnist-halves.toml --set train.epochs=5 "
                "--data ~/data\n"
+               "  sfnn train --out runs/first --report\n"
                "  sfnn train --out runs/first --resume\n"
                "  sfnn train --init-from runs/first --set train.learning_rate=0.001 --out "
                "runs/tuned\n"

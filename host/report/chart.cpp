@@ -18,7 +18,7 @@ constexpr double kWidth = 560, kPlotHeight = 240;
 constexpr double kLeft = 62, kRight = 18, kTitle = 26, kLegendRow = 20, kAbove = 22, kBelow = 46;
 constexpr double kMark = 2.6;  // a point's radius
 constexpr double kTitleLetter = 8.2;
-constexpr double kLetter = 6.6;        // average width of a letter in the legend
+constexpr double kLetter = 7.6;        // average width of a letter in the legend, on a phone
 constexpr std::size_t kMaxMarks = 60;  // with more points, a line is clearer
 
 // Twice the largest is still finite.
@@ -353,6 +353,10 @@ std::string to_svg_file(const std::vector<Chart>& charts, int columns) {
   }
   const double width = kGap + std::min(columns, int(charts.size())) * (kWidth + kGap);
   const double height = y + row_height + kGap;
+  return svg_file(width, height, content);
+}
+
+std::string svg_file(double width, double height, const std::string& content) {
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1:.0f}\" width=\"{0}\" "
       "height=\"{1:.0f}\">\n<style>\nsvg{{font-family:Arial,Helvetica,sans-serif;font-size:12.5px}}"
@@ -361,11 +365,38 @@ std::string to_svg_file(const std::vector<Chart>& charts, int columns) {
       width, height, in_light_colors(std::string(kChartStyle) + color_style()), content);
 }
 
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char letter : text) quoted += letter == '"' ? "\"\"" : std::string(1, letter);
+  return quoted + "\"";
+}
+
+std::string to_csv(const Chart& chart) {
+  const bool has_bands =
+      std::ranges::any_of(chart.series, [](const Series& series) { return !series.band.empty(); });
+  std::string text = fmt::format("series,{},{}{}\n", csv_cell(chart.x.label),
+                                 csv_cell(chart.y.label), has_bands ? ",low,high" : "");
+  for (const Series& series : chart.series) {
+    for (std::size_t i = 0; i < series.points.size(); ++i) {
+      text +=
+          fmt::format("{},{},{}", csv_cell(series.name), series.points[i].x, series.points[i].y);
+      if (has_bands)
+        text += i < series.band.size()
+                    ? fmt::format(",{},{}", series.band[i].low, series.band[i].high)
+                    : ",,";
+      text += '\n';
+    }
+  }
+  return text;
+}
+
 std::string color_style() {
   std::string css;
   for (int c = 0; c < kColors; ++c) {
     css += fmt::format(
-        "svg .line.c{0}{{stroke:var(--c{0})}}svg .area.c{0},svg .mark.c{0}{{fill:var(--c{0})}}"
+        "svg .line.c{0}{{stroke:var(--c{0})}}svg .area.c{0},svg .mark.c{0},svg .cell.c{0}"
+        "{{fill:var(--c{0})}}"
         ".b{0}{{background:var(--c{0})}}\n",
         c);
   }

@@ -42,13 +42,19 @@ struct Chart {
   bool names_one = false;  // a legend for a single series, too
 };
 
-constexpr int kColors = 8;  // later series reuse them, with other dashes
+constexpr int kColors = 12;  // later series reuse them, with other dashes
 
 // <svg>...</svg> with a legend if there are several series, or names_one; every text in it escaped.
 std::string to_svg(const Chart&);
 
 // A file of its own: charts row by row, with the style sheet inside.
 std::string to_svg_file(const std::vector<Chart>&, int columns);
+// The same of any drawing that uses the classes of the style sheet.
+std::string svg_file(double width, double height, const std::string& content);
+
+// The numbers of a chart: one line per point, "series,x,y" and, if there are bands, "low,high".
+std::string to_csv(const Chart&);
+std::string csv_cell(const std::string& text);  // in quotes if it has to be
 
 std::string color_style();   // what the classes c0, c1, ... look like
 std::string color_scheme();  // values of the colours, light or dark as the screen asks

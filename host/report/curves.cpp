@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <set>
 
@@ -15,12 +16,14 @@ namespace sfnn {
 namespace {
 
 // With several runs, a run that is alone in its chart is named.
-std::string figures(const Runs& runs, std::vector<Chart> charts) {
+std::vector<Chart> with_names(const Runs& runs, std::vector<Chart> charts) {
+  for (Chart& chart : charts) chart.names_one = runs.size() > 1;
+  return charts;
+}
+
+std::string figures(const std::vector<Chart>& charts) {
   std::string html = "<div class=\"figures\">\n";
-  for (Chart& chart : charts) {
-    chart.names_one = runs.size() > 1;
-    html += fmt::format("<figure>{}</figure>\n", to_svg(chart));
-  }
+  for (const Chart& chart : charts) html += fmt::format("<figure>{}</figure>\n", to_svg(chart));
   return html + "</div>\n";
 }
 
@@ -78,6 +81,7 @@ std::string title_of(const char* title, const Group& group) {
 // --- curves ------------------------------------------------------------------------------------
 
 using Figure = std::optional<double> EpochRecord::*;
+using Curve = std::function<Series(std::size_t r)>;  // of the run at that place
 
 Series by_epoch(const Runs& runs, std::size_t r, Figure figure, double factor = 1) {
   Series series{.name = runs[r].name, .color = int(r)};
@@ -88,18 +92,31 @@ Series by_epoch(const Runs& runs, std::size_t r, Figure figure, double factor = 
   return series;
 }
 
-// The mean over the seeds at each epoch that all of them have, with a band from the lowest to the
+// C_hat of the parts of each epoch, a point where each part ends.
+Series within_epochs(const Runs& runs, std::size_t r) {
+  Series series{.name = runs[r].name, .color = int(r)};
+  for (const EpochRecord& record : runs[r].metrics) {
+    const std::vector<double>& parts = record.train_c_hat_within;
+    for (std::size_t k = 0; record.epoch && k < parts.size(); ++k)
+      series.points.push_back(
+          {double(*record.epoch) - 1 + double(k + 1) / double(parts.size()), parts[k]});
+  }
+  return series;
+}
+
+// The mean over the seeds at each point that all of them have, with a band from the lowest to the
 // highest.
-Series by_epoch(const Runs& runs, const SeedGroup& group, Figure figure, double factor) {
-  Series mean = by_epoch(runs, group.runs.front(), figure, factor);
+Series over_seeds(const SeedGroup& group, const Curve& curve) {
+  Series mean = curve(group.runs.front());
   if (group.runs.size() == 1) return mean;
   mean.name = group.name;
   std::vector<std::vector<double>> values;
   for (const Point& point : mean.points) values.push_back({point.y});
   for (std::size_t k = 1; k < group.runs.size(); ++k) {
-    for (const Point& point : by_epoch(runs, group.runs[k], figure, factor).points) {
-      const auto at = std::ranges::find(mean.points, point.x, &Point::x);
-      if (at != mean.points.end()) values[std::size_t(at - mean.points.begin())].push_back(point.y);
+    for (const Point& point : curve(group.runs[k]).points) {
+      const auto at = std::ranges::lower_bound(mean.points, point.x, {}, &Point::x);
+      if (at != mean.points.end() && at->x == point.x)
+        values[std::size_t(at - mean.points.begin())].push_back(point.y);
     }
   }
   std::vector<Point> points;
@@ -172,28 +189,54 @@ void leave_out_the_start(Chart& chart) {
   chart.note = note_of_the_start(chart);
 }
 
-// of_average: the same figure of the averaged weights, a dashed line beside that of the weights.
-std::optional<Chart> epoch_chart(const Runs& runs, const Group& group, const char* title,
-                                 const std::string& label, Figure figure, double factor = 1,
-                                 Figure of_average = nullptr) {
-  Chart chart{
-      .title = title_of(title, group), .x = {.label = "epoch", .whole = true}, .y = {label}};
+// One line per group of seeds; none if no run has a point.
+std::optional<Chart> seeds_chart(const Runs& runs, const Group& group, Chart chart,
+                                 const std::vector<Curve>& curves) {
   for (const SeedGroup& seeds : seeds_in(runs, group)) {
-    Series series = by_epoch(runs, seeds, figure, factor);
-    if (!series.points.empty()) chart.series.push_back(std::move(series));
-    if (of_average == nullptr) continue;
-    Series average = by_epoch(runs, seeds, of_average, factor);
-    average.name += ", average";
-    average.dashed = true;
-    if (!average.points.empty()) chart.series.push_back(std::move(average));
+    for (const Curve& curve : curves) {
+      Series series = over_seeds(seeds, curve);
+      if (!series.points.empty()) chart.series.push_back(std::move(series));
+    }
   }
   if (chart.series.empty()) return std::nullopt;
   return chart;
 }
 
+// of_average: the same figure of the averaged weights, a dashed line beside that of the weights.
+std::optional<Chart> epoch_chart(const Runs& runs, const Group& group, const char* title,
+                                 const std::string& label, Figure figure, double factor = 1,
+                                 Figure of_average = nullptr) {
+  std::vector<Curve> curves = {[&](std::size_t r) { return by_epoch(runs, r, figure, factor); }};
+  if (of_average != nullptr)
+    curves.push_back([&](std::size_t r) {
+      Series average = by_epoch(runs, r, of_average, factor);
+      average.name += ", average";
+      average.dashed = true;
+      return average;
+    });
+  return seeds_chart(
+      runs, group,
+      {.title = title_of(title, group), .x = {.label = "epoch", .whole = true}, .y = {label}},
+      curves);
+}
+
+// In a longer run the epochs themselves are dense enough.
+constexpr std::uint64_t kMostEpochsWithin = 100;
+
+std::optional<Chart> within_chart(const Runs& runs, const Group& group) {
+  for (const std::size_t r : group.runs)
+    if (!runs[r].metrics.empty() && runs[r].metrics.back().epoch > kMostEpochsWithin)
+      return std::nullopt;
+  return seeds_chart(runs, group,
+                     {.title = title_of("Training criterion within epochs", group),
+                      .x = {.label = "epoch", .whole = true},
+                      .y = {"C_hat, nats, means over tenths of an epoch"}},
+                     {[&](std::size_t r) { return within_epochs(runs, r); }});
+}
+
 }  // namespace
 
-std::string learning_section(const Runs& runs) {
+std::vector<Chart> learning_charts(const Runs& runs) {
   std::vector<Chart> charts;
   const auto add = [&](std::optional<Chart> chart) {
     if (!chart) return;
@@ -202,6 +245,7 @@ std::string learning_section(const Runs& runs) {
   };
   for (const Group& group : by_data(runs)) {
     add(epoch_chart(runs, group, "Training criterion", "C_hat, nats", &EpochRecord::train_c_hat));
+    add(within_chart(runs, group));
     add(epoch_chart(runs, group, "Validation", "NLL, nats", &EpochRecord::valid_nll, 1,
                     &EpochRecord::average_valid_nll));
     add(epoch_chart(runs, group, "Validation by draws of R", "NLL bound, nats",
@@ -213,6 +257,11 @@ std::string learning_section(const Runs& runs) {
                   &EpochRecord::gradient_norm));
   add(epoch_chart(runs, all_of(runs), "Learning rate", "rate of the epoch's last step",
                   &EpochRecord::learning_rate));
+  return with_names(runs, std::move(charts));
+}
+
+std::string learning_section(const Runs& runs) {
+  const std::vector<Chart> charts = learning_charts(runs);
   if (charts.empty()) return "";
   const bool has_average = std::any_of(charts.begin(), charts.end(), [](const Chart& chart) {
     return std::any_of(chart.series.begin(), chart.series.end(),
@@ -229,7 +278,7 @@ std::string learning_section(const Runs& runs) {
           has_bands ? " Lines are means over the seeds, bands reach from the lowest to the "
                       "highest of them."
                     : ""),
-      figures(runs, charts));
+      figures(charts));
 }
 
 namespace {
@@ -268,7 +317,7 @@ std::optional<Chart> particles_chart(const Runs& runs, const Group& group) {
 
 }  // namespace
 
-std::string particles_section(const Runs& runs) {
+std::vector<Chart> particles_charts(const Runs& runs) {
   std::vector<Chart> charts;
   for (const Group& group : by_data(runs))
     if (auto chart = particles_chart(runs, group)) charts.push_back(std::move(*chart));
@@ -278,6 +327,11 @@ std::string particles_section(const Runs& runs) {
     chart->y.low = 0;
     charts.push_back(std::move(*chart));
   }
+  return with_names(runs, std::move(charts));
+}
+
+std::string particles_section(const Runs& runs) {
+  const std::vector<Chart> charts = particles_charts(runs);
   if (charts.empty()) return "";
   return section(
       "Particles",
@@ -286,7 +340,7 @@ std::string particles_section(const Runs& runs) {
       "randomness has one C_hat whatever M is. The effective number, "
       "between 1 and the M of training (in the table above: of the test), tells how "
       "many of the drawn particles explain an example.",
-      figures(runs, charts));
+      figures(charts));
 }
 
 // --- hidden units ------------------------------------------------------------------------------
@@ -310,8 +364,10 @@ double highest(const Chart& chart) {
   return high;
 }
 
+}  // namespace
+
 // One run: its layer before and after. Several: the layer after training of each.
-std::vector<Chart> activity_charts(const Runs& runs) {
+std::vector<Chart> hidden_units_charts(const Runs& runs) {
   constexpr double kHeadroom = 1.15;  // a bar that touches the frame looks cut off
   std::vector<Chart> charts;
   std::size_t layers = 0;
@@ -336,8 +392,10 @@ std::vector<Chart> activity_charts(const Runs& runs) {
     chart.y.high = kHeadroom * highest(chart);
     charts.push_back(std::move(chart));
   }
-  return charts;
+  return with_names(runs, std::move(charts));
 }
+
+namespace {
 
 std::string activity_table(const Runs& runs) {
   Table table{
@@ -363,7 +421,7 @@ std::string activity_table(const Runs& runs) {
 }  // namespace
 
 std::string hidden_units_section(const Runs& runs) {
-  const std::vector<Chart> charts = activity_charts(runs);
+  const std::vector<Chart> charts = hidden_units_charts(runs);
   if (charts.empty()) return "";
   return section(
       "Hidden units: still random?",
@@ -372,7 +430,7 @@ std::string hidden_units_section(const Runs& runs) {
                   "has made deterministic. Decided: p within {} of 0 or 1. Entropy: mean of H(p), "
                   "1 for a fair coin. Stuck: decided alike for all inputs.",
                   kDecided),
-      figures(runs, charts) + activity_table(runs));
+      figures(charts) + activity_table(runs));
 }
 
 }  // namespace sfnn

@@ -217,6 +217,28 @@ std::string notes_of(const Runs& runs, const ReportOrigin& origin) {
 
 }  // namespace
 
+std::string final_csv(const Runs& runs) {
+  const std::vector<Column> columns = columns_of(runs);
+  const auto number = [](const auto& value, const ReportRun& run) {
+    const auto found = value ? value(run) : std::nullopt;
+    return found ? fmt::format(",{}", *found) : std::string(",");
+  };
+  std::string text = "run";
+  for (const Column& column : columns) {
+    text += fmt::format(",{}", csv_cell(column.head));
+    if (column.standard_error)
+      text += fmt::format(",{}", csv_cell(fmt::format("standard error of {}", column.head)));
+  }
+  for (const ReportRun& run : runs) {
+    text += fmt::format("\n{}", csv_cell(run.name));
+    for (const Column& column : columns) {
+      text += number(column.value, run);
+      if (column.standard_error) text += number(column.standard_error, run);
+    }
+  }
+  return text + "\n";
+}
+
 std::string final_section(const Runs& runs, const ReportOrigin& origin) {
   const std::vector<Column> columns = columns_of(runs);
   const std::vector<TestGroup> groups = by_test(runs, origin.settings);

@@ -143,9 +143,20 @@ std::string config(const Runs& runs) {
       same.rows.push_back({{cells[0], escape(values.empty() ? kNothing : *values.begin())}});
     }
   }
-  if (runs.size() == 1)
-    return section("Config", "Every value, as used; \u2013 if it has no effect on this network.",
-                   card(to_html(same)));
+  if (runs.size() == 1) {
+    Table unused{.head = same.head};
+    std::erase_if(same.rows, [&](const Table::Row& row) {
+      const bool is_unused = row.cells[1].empty() || row.cells[1] == kNothing;
+      if (is_unused) unused.rows.push_back(row);
+      return is_unused;
+    });
+    return section(
+        "Config", "Every value, as used.",
+        card(to_html(same) +
+             fmt::format("<details><summary>{} keys are not set, or have no effect on this "
+                         "network</summary>{}</details>",
+                         unused.rows.size(), to_html(unused))));
+  }
   std::string html;
   if (!other.rows.empty()) html = to_html(other);
   html += fmt::format("<details><summary>{} values are the same in all runs</summary>{}</details>",
@@ -164,8 +175,12 @@ std::string machine(const Runs& runs, const ReportOrigin& origin) {
                              cell(session.device), cell(session.cpu), cell(session.version)}});
     }
   }
+  const bool measured =
+      std::ranges::any_of(runs, [](const ReportRun& run) { return run.measured.has_value(); });
   const std::string here =
-      fmt::format("Test figures and hidden units were measured for this page on {}, {}.",
+      fmt::format("{} on {}, {}.",
+                  measured ? "Test figures and hidden units were measured for this page"
+                           : "This page was written",
                   escape(origin.device), escape(origin.date));
   return section("Machine", here, table.rows.empty() ? "" : card(to_html(table)));
 }
@@ -197,16 +212,26 @@ std::string report_page(const std::vector<ReportRun>& runs, const ReportOrigin& 
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
       "'unsafe-inline'; img-src data:\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n{2}"
       "<title>sfnn report: "
       "{0}</title>\n<style>{1}</style>\n</head>\n<body>\n<header><h1>{0}</h1>\n",
-      title, style());
+      title, style(),
+      origin.reload_seconds > 0
+          ? fmt::format("<meta http-equiv=\"refresh\" content=\"{}\">\n", origin.reload_seconds)
+          : "");
+  if (origin.reload_seconds > 0)
+    html += fmt::format(
+        "<p class=\"live\">In training: {} of {} epochs are done. This page reloads itself every "
+        "{} "
+        "s.</p>\n",
+        runs.front().state.epoch, runs.front().config.train.epochs, origin.reload_seconds);
   html += fmt::format(
       "<p>{}. <span class=\"whole\">sfnn {},</span> <span class=\"whole\">{}</span></p></header>\n",
       data_of(runs), escape(origin.version), escape(origin.date));
   html += seeds_section(runs) + final_section(runs, origin) + warnings(runs) +
-          learning_section(runs) + particles_section(runs) + hidden_units_section(runs) +
-          samples(runs) + rate_search(runs) + config(runs) + machine(runs, origin);
+          learning_section(runs) + confusion_section(runs) + particles_section(runs) +
+          hidden_units_section(runs) + samples(runs) + rate_search(runs) + config(runs) +
+          machine(runs, origin);
   return html + "</body>\n</html>\n";
 }
 

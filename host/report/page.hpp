@@ -41,9 +41,15 @@ struct ReportRun {
 struct ReportOrigin {
   std::string version, date, device;
   std::vector<std::string> settings = {};  // "data.test_limit=500": changes made for the page
+  int reload_seconds = 0;                  // a page of a run under way reloads itself; 0: never
 };
 
 std::string report_page(const std::vector<ReportRun>&, const ReportOrigin&);
+// Its charts as SVG, and its numbers as CSV.
+struct ReportFile {
+  std::string name, content;
+};
+std::vector<ReportFile> report_files(const std::vector<ReportRun>&);
 std::string report_json(const std::vector<ReportRun>&, const ReportOrigin&);  // docs/json.md
 
 }  // namespace sfnn

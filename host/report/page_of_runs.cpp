@@ -170,6 +170,12 @@ std::string page_of_runs(Backend& backend, const std::vector<fs::path>& paths,
   return report_page(read_runs(backend, paths, options), origin_of(backend, options));
 }
 
+PageWithFiles page_with_files(Backend& backend, const std::vector<fs::path>& paths,
+                              const ReportOptions& options) {
+  const Runs runs = read_runs(backend, paths, options);
+  return {report_page(runs, origin_of(backend, options)), report_files(runs)};
+}
+
 std::string json_of_runs(Backend& backend, const std::vector<fs::path>& paths,
                          const ReportOptions& options) {
   return report_json(read_runs(backend, paths, options), origin_of(backend, options));

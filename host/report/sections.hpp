@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "host/report/chart.hpp"
 #include "host/report/page.hpp"
 
 namespace sfnn {
@@ -32,12 +33,23 @@ struct SeedGroup {
 std::vector<SeedGroup> by_seed(const Runs&);
 
 std::string final_section(const Runs&, const ReportOrigin&);
+std::string final_csv(const Runs&);  // the numbers of its table
 
 std::string seeds_section(const Runs&);  // empty if no config has several seeds
 
-// Sections that are charts; empty if there is nothing to draw.
+// Sections that are charts, and the charts; empty if there is nothing to draw.
 std::string learning_section(const Runs&);
 std::string particles_section(const Runs&);
 std::string hidden_units_section(const Runs&);
+std::vector<Chart> learning_charts(const Runs&);
+std::vector<Chart> particles_charts(const Runs&);
+std::vector<Chart> hidden_units_charts(const Runs&);
+
+// Which classes are taken for which, one matrix per run that was tested on classes.
+std::string confusion_section(const Runs&);
+struct ConfusionFile {
+  std::string run, svg, csv;
+};
+std::vector<ConfusionFile> confusion_files(const Runs&);
 
 }  // namespace sfnn

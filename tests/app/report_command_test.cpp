@@ -46,6 +46,54 @@ TEST_F(ReportCommand, ReportComparesRuns) {
   EXPECT_EQ(run("report nowhere").code, 2);
 }
 
+TEST_F(ReportCommand, ChartsAndNumbersLieBesideThePageOnRequest) {
+  train("first", "");
+  ASSERT_EQ(run("report first --out page.html").code, 0);
+  EXPECT_FALSE(fs::exists(directory_ / "page-files"));
+  const Result report = run("report first --out page.html --files");
+  ASSERT_EQ(report.code, 0) << report.out;
+  EXPECT_THAT(report.out, HasSubstr("page-files ("));
+  EXPECT_THAT(file("page-files/training-criterion.csv"), HasSubstr("series,epoch,"));
+  EXPECT_THAT(file("page-files/training-criterion-within-epochs.svg"), HasSubstr("</svg>"));
+  EXPECT_THAT(file("page-files/final-figures.csv"), HasSubstr("\nfirst,"));
+  EXPECT_EQ(run("report first --files").code, 0);
+  EXPECT_TRUE(fs::exists(directory_ / "first/report-files/final-figures.csv"));
+  EXPECT_EQ(run("report first --json --files").code, 2);
+  EXPECT_EQ(run("report first --out /dev/null --files").code, 2);
+}
+
+TEST_F(ReportCommand, ATrainingRunKeepsAPageOfItself) {
+  train("without", "");
+  train("with", "--report");
+  EXPECT_EQ(newest("with").params(), newest("without").params()) << "looking changes nothing";
+  EXPECT_FALSE(fs::exists(directory_ / "without/report.html"));
+  const std::string done = file("with/report.html");
+  EXPECT_THAT(done, HasSubstr("C_hat against M")) << "the finished run is measured";
+  EXPECT_THAT(done, Not(HasSubstr("http-equiv=\"refresh\"")));
+
+  // Killed, it cannot tell its page; stopped, it can.
+  const std::string long_run = "train " + small_ + "--set train.epochs=100000 --report --out ";
+  const std::string stop =
+      " & pid=$!; until grep -qs 'Training criterion' {0}/report.html; do sleep "
+      "0.01; done; kill -{1} $pid; wait $pid; exit $?; #";
+  EXPECT_EQ(run(long_run + "killed" + fmt::format(fmt::runtime(stop), "killed", "KILL")).code, 137);
+  EXPECT_THAT(file("killed/report.html"), HasSubstr("http-equiv=\"refresh\""));
+  EXPECT_EQ(run(long_run + "stopped" + fmt::format(fmt::runtime(stop), "stopped", "TERM")).code, 3);
+  EXPECT_THAT(file("stopped/report.html"), Not(HasSubstr("http-equiv=\"refresh\"")));
+  EXPECT_THAT(file("stopped/report.html"), HasSubstr("Training criterion"));
+}
+
+TEST_F(ReportCommand, APageThatCannotBeWrittenDoesNotEndTheRun) {
+  train("first", "");
+  fs::create_directory(directory_ / "first/report.html");
+  const Result result = run("train --resume --report --set train.epochs=4 --out first");
+  EXPECT_EQ(result.code, 0) << result.out;
+  EXPECT_THAT(result.out, HasSubstr("test NLL"));
+  const std::string said = "training continues without its page";
+  ASSERT_THAT(result.out, HasSubstr(said));
+  EXPECT_EQ(result.out.find(said), result.out.rfind(said)) << "once";
+}
+
 TEST_F(ReportCommand, ThePageSaysOnHowManyExamplesItTested) {
   train("first", "");
   const auto page = [&](const std::string& settings) {

@@ -23,6 +23,10 @@ def find():
     sys.exit(77)
 
 
+class Navigated(Exception):
+    """The page that was asked has made way for another."""
+
+
 class Browser:
     """One tab. Complaints of pages (exceptions, violated policies) and addresses that they ask for are kept."""
 
@@ -87,6 +91,8 @@ class Browser:
         while True:
             answer = self._message()
             if answer.get("id") == number:
+                if "navigated" in answer.get("error", {}).get("message", ""):
+                    raise Navigated
                 assert "error" not in answer, (method, answer["error"])
                 return answer["result"]
             self._note(answer)
@@ -106,10 +112,17 @@ class Browser:
         return result["result"].get("value")
 
     def wait_for(self, condition):
+        """Also of pages that reload themselves: while one goes and the next comes, there is no answer."""
         end = time.monotonic() + SECONDS
-        while not self.run(condition):
+        while not self._is_true(condition):
             assert time.monotonic() < end, f"never true: {condition}"
             time.sleep(0.05)
+
+    def _is_true(self, condition):
+        try:
+            return self.run(condition)
+        except Navigated:
+            return False
 
     def screen(self, width, height, dark=False, phone=False):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,

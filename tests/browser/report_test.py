@@ -6,15 +6,17 @@ Usage: report_test.py PROGRAM, where PROGRAM is sfnn. Exits with 77 where there 
 import html.parser
 import json
 import pathlib
-import shutil
 import struct
 import subprocess
 import sys
 import tempfile
+import time
+
+import chromium as tab
 
 SMALL = """data.limit=300 data.valid=100 data.test_limit=40 net.hidden=16s,8s train.particles=4
     train.epochs=3 eval.particles=10""".split()
-TITLES = ["Training criterion", "Validation", "Gradient", "Learning rate", "C_hat against M",
+TITLES = ["Training criterion", "Training criterion within epochs", "Validation", "Gradient", "Learning rate", "C_hat against M",
           "Effective particles in training", "Hidden layer 1", "Hidden layer 2"]
 HOSTILE = "g5 <b onclick='x'>&amp;"  # a directory may be called so
 
@@ -36,14 +38,6 @@ class Page(html.parser.HTMLParser):
 
     def handle_data(self, data):
         self.text.append(data)
-
-
-def browser():
-    for name in ("chromium", "chromium-browser", "google-chrome"):
-        if shutil.which(name):
-            return name
-    print("skipped: no Chromium here; install the package chromium")
-    sys.exit(77)
 
 
 def opened(chromium, folder, page, *arguments):
@@ -71,8 +65,52 @@ def addresses(log):
     return {start["url"] for start in starts if start["initiator"] != "not an origin"}
 
 
+def fits_a_phone(browser, page):
+    """The main figure of every run is on the screen, whatever the run is called."""
+    for dark in (False, True):
+        browser.screen(390, 844, dark=dark, phone=True)
+        browser.open(page)
+        assert browser.run("document.documentElement.scrollWidth") <= 390, "it must not scroll sideways"
+        ends = browser.run("[...document.querySelectorAll('table')].find(t => t.textContent.includes('test NLL'))"
+                           ".querySelectorAll('tbody tr td:nth-child(2)').values()"
+                           ".map(c => c.getBoundingClientRect().right).toArray()")
+        assert ends and max(ends) <= 390, ends
+        assert not browser.complaints, browser.complaints
+
+
+def reloads_while_it_trains(browser, program, folder):
+    """Nobody touches the browser: the page of a run under way shows one epoch after the other, and then rests."""
+    run = folder / "living"
+    settings = [word for setting in SMALL for word in ("--set", setting)]
+    trains = subprocess.Popen([program, "train", "--quiet", *settings, "--set", "train.epochs=100000", "--report",
+                               "--out", run])
+    try:
+        page = run / "report.html"
+        end = time.monotonic() + 120
+        while not page.exists():
+            assert time.monotonic() < end and trains.poll() is None, "no page"
+            time.sleep(0.05)
+        browser.screen(1280, 900)
+        browser.open(page)
+        done = "Number(/In training: (\\d+) of/.exec(document.body?.textContent)?.[1] ?? -1)"
+        first = browser.run(done)
+        assert first >= 0, "it must say that the run is in training"
+        for _ in range(2):
+            browser.wait_for(f"document.readyState === 'complete' && {done} > {first}")
+            first = browser.run(done)
+        trains.terminate()
+        assert trains.wait(120) == 3
+        browser.wait_for("document.readyState === 'complete' && document.querySelector('svg.chart') && "
+                         f"!document.querySelector('meta[http-equiv=refresh]') && {done} < 0")
+        assert not browser.complaints, browser.complaints
+        assert all(url == page.as_uri() or url.startswith("data:") for url in browser.asked), browser.asked
+    finally:
+        if trains.poll() is None:
+            trains.kill()
+
+
 def main():
-    program, chromium = sys.argv[1], browser()
+    program, chromium = sys.argv[1], tab.find()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = pathlib.Path(name)
         settings = [word for setting in SMALL for word in ("--set", setting)]
@@ -100,6 +138,15 @@ def main():
             data = picture.read_bytes()
             assert struct.unpack(">II", data[16:24]) == (width, 3000)
             assert len(data) > 30_000, "an empty page packs better than that"
+
+        long_names = [folder / ("a-name-as-sweeps-give-them-train.estimator=G3_seed=" + str(k)) for k in (1, 2)]
+        for seed, run in enumerate(long_names):
+            subprocess.run([program, "train", "--quiet", *settings, "--set", f"seed={seed}", "--set",
+                            f"train.learning_rate=0.0{seed + 1}", "--out", run], check=True)
+        subprocess.run([program, "report", *long_names, "--out", page], check=True)
+        with tab.Browser(folder / "tab") as browser:
+            fits_a_phone(browser, page)
+            reloads_while_it_trains(browser, program, folder)
 
 
 main()

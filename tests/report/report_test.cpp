@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <map>
 
 #include "host/report/chart.hpp"
 #include "host/report/html.hpp"
@@ -311,6 +313,112 @@ TEST(Report, RunsOnOtherDataHaveChartsOfTheirOwn) {
   other.config.data.train_x = "/data/x.npy", other.config.data.train_y = "y.npy";
   EXPECT_THAT(chart_of(report_page({a, other}, kOrigin), "Validation: x.npy to y.npy"),
               HasSubstr(">other</text>"));
+}
+
+TEST(Report, EpochsAreShownInPartsUnlessThereAreMany) {
+  ReportRun run = some_run("a");
+  run.metrics[0].train_c_hat_within = {-5, -4};
+  run.metrics[1].train_c_hat_within = {-3, -2};
+  const std::string chart =
+      chart_of(report_page({run}, kOrigin), "Training criterion within epochs");
+  EXPECT_EQ(count(chart, "<circle"), 4u);
+  EXPECT_THAT(chart, HasSubstr("epoch 0.5, C_hat, nats, means over tenths of an epoch \u22125<"));
+  EXPECT_THAT(chart, HasSubstr("epoch 2, C_hat, nats, means over tenths of an epoch \u22122<"));
+  run.metrics[1].epoch = 101;
+  EXPECT_EQ(chart_of(report_page({run}, kOrigin), "Training criterion within epochs"), "");
+}
+
+TEST(Report, ClassesTakenForOthersAreAMatrix) {
+  ReportRun run = some_run(kHostile);
+  EXPECT_THAT(report_page({run}, kOrigin), Not(HasSubstr("Classes taken for others")));
+  run.measured->test.confusion = {7, 1, 2, 10};
+  const std::string page = report_page({run}, kOrigin);
+  EXPECT_THAT(page, HasSubstr("class 1 taken for 0: 2 of 12<"));
+  EXPECT_THAT(page,
+              HasSubstr("<li>1 taken for 0: 2 of 12 (16.7 %)</li>\n<li>0 taken for 1: 1 of 8"));
+  EXPECT_THAT(page, Not(HasSubstr("<script")));
+  run.measured->test.confusion = {8, 0, 0, 12};
+  EXPECT_THAT(report_page({run}, kOrigin), HasSubstr("No mistakes"));
+}
+
+TEST(Report, ChartsAndNumbersAreFilesToo) {
+  std::vector<ReportRun> runs = {some_run("a, \"b\""), some_run("c")};
+  runs[0].measured->test.standard_error.nll = 0.25;
+  runs[1].measured->test.confusion = {7, 1, 2, 10};
+  runs[1].config.train.seed = 2;  // one group of two seeds
+  std::map<std::string, std::string> files;
+  for (const ReportFile& file : report_files(runs)) files[file.name] = file.content;
+  EXPECT_EQ(files.size(), report_files(runs).size()) << "no name twice";
+  for (const char* name : {"training-criterion.svg", "validation.csv", "c_hat-against-m.svg",
+                           "hidden-layer-1.csv", "classes-c.svg", "classes-c.csv"}) {
+    EXPECT_TRUE(files.contains(name)) << name;
+  }
+  EXPECT_EQ(files["final-figures.csv"],
+            "run,test NLL,standard error of test NLL,test M,\"effective particles, test\",train "
+            "C_hat\n\"a, \"\"b\"\"\",2.125,0.25,3,1,-2.5\nc,2.125,,3,1,-2.5\n");
+  EXPECT_EQ(files["training-criterion.csv"],
+            "series,epoch,\"C_hat, nats\",low,high\n\"a, \"\"b\"\" (2 seeds)\",1,-3.5,-3.5,-3.5\n"
+            "\"a, \"\"b\"\" (2 seeds)\",2,-2.5,-2.5,-2.5\n");
+  EXPECT_EQ(files["classes-c.csv"], "class,taken for 0,taken for 1\n0,7,1\n1,2,10\n");
+  for (const auto& [name, content] : files) {
+    if (!name.ends_with(".svg")) continue;
+    EXPECT_THAT(content, testing::StartsWith("<svg xmlns=")) << name;
+    EXPECT_THAT(content, Not(HasSubstr("var("))) << name << ": image viewers know no variables";
+  }
+}
+
+TEST(Report, APageOfALivingRunReloadsItself) {
+  ReportRun run = some_run("a");
+  run.state.epoch = 2;
+  run.config.train.epochs = 7;
+  EXPECT_THAT(report_page({run}, kOrigin), Not(HasSubstr("http-equiv=\"refresh\"")));
+  ReportOrigin origin = kOrigin;
+  origin.reload_seconds = 5;
+  const std::string page = report_page({run}, origin);
+  EXPECT_THAT(page, HasSubstr("<meta http-equiv=\"refresh\" content=\"5\">"));
+  EXPECT_THAT(page, HasSubstr("In training: 2 of 7 epochs are done"));
+}
+
+// Lightness and two opponent colours, in which equal distances look about equal (CIELAB).
+std::array<double, 3> lab(const std::string& rgb) {
+  std::array<double, 3> linear{};
+  for (std::size_t k = 0; k < 3; ++k) {
+    const double value = std::stoi(rgb.substr(1 + 2 * k, 2), nullptr, 16) / 255.0;
+    linear[k] = value <= 0.04045 ? value / 12.92 : std::pow((value + 0.055) / 1.055, 2.4);
+  }
+  const auto [r, g, b] = linear;
+  const auto f = [](double t) { return t > 0.008856 ? std::cbrt(t) : 7.787 * t + 16.0 / 116; };
+  const double x = f((0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.95047),
+               y = f(0.2126 * r + 0.7152 * g + 0.0722 * b),
+               z = f((0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.08883);
+  return {116 * y - 16, 500 * (x - y), 200 * (y - z)};
+}
+
+TEST(Report, TwelveRunsHaveTwelveColoursThatDiffer) {
+  const std::string css = color_scheme();
+  const std::size_t dark = css.find("prefers-color-scheme:dark");
+  for (const std::string& scheme : {css.substr(0, dark), css.substr(dark)}) {
+    std::vector<std::array<double, 3>> colors;
+    for (int c = 0; c < 12; ++c) {
+      const std::string name = fmt::format("--c{}:", c);
+      ASSERT_THAT(scheme, HasSubstr(name));
+      colors.push_back(lab(scheme.substr(scheme.find(name) + name.size(), 7)));
+      for (int other = 0; other < c; ++other) {
+        double squares = 0;
+        for (std::size_t k = 0; k < 3; ++k)
+          squares += std::pow(colors[std::size_t(c)][k] - colors[std::size_t(other)][k], 2);
+        EXPECT_GT(std::sqrt(squares), 25) << c << " and " << other;
+      }
+    }
+  }
+  std::vector<ReportRun> runs;
+  for (int r = 0; r < 12; ++r) {
+    runs.push_back(some_run(fmt::format("run {}", r)));
+    runs.back().config.train.learning_rate = 0.1 + r;
+  }
+  const std::string chart = chart_of(report_page(runs, kOrigin), "Training criterion");
+  for (int r = 0; r < 12; ++r)
+    EXPECT_THAT(chart, HasSubstr(fmt::format("<path class=\"line c{}\"", r)));
 }
 
 TEST(Report, TheHighestBarEndsBelowTheFrame) {
