@@ -98,7 +98,7 @@ std::string record_of(std::string_view event) {
 std::optional<std::string_view> take_event(std::string_view& bytes) {
   std::string_view rest = bytes;
   const auto length = take(rest, 8), length_crc = take(rest, 4);
-  if (!length_crc || read_raw<std::uint32_t>(*length_crc) != masked_crc(*length))
+  if (!length || !length_crc || read_raw<std::uint32_t>(*length_crc) != masked_crc(*length))
     return std::nullopt;
   const auto event = take(rest, read_raw<std::uint64_t>(*length)), crc = take(rest, 4);
   if (!event || !crc || read_raw<std::uint32_t>(*crc) != masked_crc(*event)) return std::nullopt;
