@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -24,13 +25,9 @@ constexpr std::int64_t kLookEvery = 16;
 // Examples that an epoch's warnings are based on; a few are enough, as each has all the units.
 constexpr std::int64_t kExamplesLookedAt = 100, kParticlesLookedAt = 2;
 
-// Parts of an epoch whose C_hat is recorded: enough to see it move, too few to cost anything.
+// Parts of an epoch whose C_hat is recorded, at most: enough to see it move, too few to cost
+// anything.
 constexpr std::int64_t kPartsOfEpoch = 10;
-
-// Those that are over after so many of an epoch's steps.
-std::int64_t parts_done(std::int64_t steps, std::int64_t steps_per_epoch) {
-  return steps * kPartsOfEpoch / steps_per_epoch;
-}
 
 }  // namespace
 
@@ -334,22 +331,27 @@ void TrainingRun::show_progress(bool epoch_done) {
   }
 }
 
-void TrainingRun::mark_part() {
+// On a device that must be waited for, marks are rarer than looks.
+bool TrainingRun::ends_part(std::int64_t steps) const {
   const std::int64_t length = trainer_.steps_per_epoch(),
-                     steps = (trainer_.step() - 1) % length + 1;
+                     shortest = backend_.is_host_memory() ? 1 : 2 * kLookEvery,
+                     parts = std::clamp<std::int64_t>(length / shortest, 1, kPartsOfEpoch);
+  return steps * parts / length > (steps - 1) * parts / length;
+}
+
+void TrainingRun::mark_part() {
+  const std::int64_t steps = (trainer_.step() - 1) % trainer_.steps_per_epoch() + 1;
   if (steps == 1) c_hat_marks_.clear();
-  if (parts_done(steps, length) > parts_done(steps - 1, length))
-    c_hat_marks_.push_back(trainer_.epoch_means().C_hat);
+  if (ends_part(steps)) c_hat_marks_.push_back(trainer_.epoch_means().C_hat);
 }
 
 std::vector<double> TrainingRun::c_hat_by_part() const {
-  const std::int64_t length = trainer_.steps_per_epoch();
   std::vector<double> means;
   double sum_before = 0;
   std::int64_t examples_before = 0;
   std::size_t mark = 0;
-  for (std::int64_t steps = 1; steps <= length; ++steps) {
-    if (parts_done(steps, length) == parts_done(steps - 1, length)) continue;
+  for (std::int64_t steps = 1; steps <= trainer_.steps_per_epoch(); ++steps) {
+    if (!ends_part(steps)) continue;
     if (mark == c_hat_marks_.size()) return {};
     const std::int64_t examples = trainer_.examples_in(steps);
     const double sum = c_hat_marks_[mark++] * double(examples);

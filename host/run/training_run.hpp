@@ -94,6 +94,7 @@ class TrainingRun {
   // Warnings about the epoch that has ended; each is said when it first appears.
   std::vector<std::string> warnings(const Trainer::EpochMeans&, std::span<const LayerActivity>);
   double seconds() const;
+  bool ends_part(std::int64_t steps) const;   // after so many steps of the epoch
   void mark_part();                           // notes C_hat where a part of the epoch ends
   std::vector<double> c_hat_by_part() const;  // empty if parts were not noted
   // The weights as trained and their average, if there is one; each as it is tested.
