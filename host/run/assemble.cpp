@@ -19,6 +19,12 @@ bool is_deterministic(const NetworkSpec& spec) {
   return std::ranges::all_of(spec.hidden, [](const LayerSpec& layer) { return layer.n_s == 0; });
 }
 
+// "392-8d-30": an R has no output of its own to be named.
+std::string widths_of(const NetworkSpec& R) {
+  const std::string text = to_string(R);
+  return text.substr(0, text.find(' '));
+}
+
 DataOptions data_options_of(const Config& config, const MachineOptions& machine) {
   DataOptions options = config.data;
   options.seed = config.train.data_seed;
@@ -137,7 +143,18 @@ StartingWeights starting_weights(const Config& config, const NetworkSpec& spec,
                                   config.net.init_from, to_string(saved.network()),
                                   to_string(spec)));
   }
-  return weights_from(saved, config);
+  StartingWeights weights = weights_from(saved, config);
+  const ProposalOptions& proposal = config.train.proposal;
+  if (saved.state.R() && weights.R.empty()) {
+    const std::string why = proposal.on
+                                ? fmt::format("it is {}, and this run's is {}, which begins as P",
+                                              widths_of(saved.state.R()->spec),
+                                              widths_of(proposal_network(spec, proposal.hidden)))
+                                : "this run has none (proposal.on = false)";
+    warn(fmt::format("net.init_from = {}: its proposal R is not taken: {}", config.net.init_from,
+                     why));
+  }
+  return weights;
 }
 
 TrainOptions train_options_of(const Config& config, const MachineOptions& machine) {

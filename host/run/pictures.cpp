@@ -23,20 +23,20 @@ std::vector<float> cell(const DataSet& data, const std::vector<float>& x, std::v
 // If y does not continue x: is x a picture that fits a cell?
 bool shows_x(const DataSet& data) { return data.x_image == data.y_image; }
 
-// How many cells stand left of the samples; none if nothing is given.
-int given_count(const DataSet& data) {
-  if (data.D_in == 0) return 0;
+// How many cells stand left of the samples; none if nothing is given. to_R: y is.
+int given_count(const DataSet& data, bool to_R) {
+  if (data.D_in == 0) return to_R ? 1 : 0;
   return data.y_below_x || shows_x(data) ? 2 : 1;
 }
 
 // The cells left of the samples: the example, and the part of it that the network was given.
 std::vector<std::vector<float>> given_cells(const DataSet& data, const std::vector<float>& x,
-                                            const std::vector<float>& y) {
-  if (data.D_in == 0) return {};
+                                            const std::vector<float>& y, bool to_R) {
+  if (data.D_in == 0 && !to_R) return {};
   std::vector<std::vector<float>> cells{cell(data, x, y)};
   if (data.y_below_x) {
     cells.push_back(cell(data, x, std::vector<float>(y.size(), kMaskedPixel)));
-  } else if (shows_x(data)) {
+  } else if (data.D_in > 0 && shows_x(data)) {
     cells.push_back(x);
   }
   return cells;
@@ -79,8 +79,8 @@ Picture sample_picture(const Model& model, const DataSet& data, std::uint64_t se
                                   options.first, data.test.count));
   }
   const std::int64_t height = data.y_image.height + (data.y_below_x ? data.x_image.height : 0);
-  SampleGrid grid(height, data.y_image.width, given_count(data), magnification_of(height),
-                  data.y_image.channels);
+  SampleGrid grid(height, data.y_image.width, given_count(data, R != nullptr),
+                  magnification_of(height), data.y_image.channels);
   std::vector<std::int32_t> rows(std::min(options.rows, data.test.count - options.first));
   std::iota(rows.begin(), rows.end(), std::int32_t(options.first));
   const std::vector<float> outputs =
@@ -89,7 +89,7 @@ Picture sample_picture(const Model& model, const DataSet& data, std::uint64_t se
   const bool draws_pixels = options.draw_pixels && has_bits(spec.output);
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const std::vector<float> x = data.test.x.row(rows[r]), y = data.test.y.row(rows[r]);
-    std::vector<std::vector<float>> cells = given_cells(data, x, y);
+    std::vector<std::vector<float>> cells = given_cells(data, x, y, R != nullptr);
     for (std::int64_t m = 0; m < options.samples; ++m) {
       const auto begin = outputs.begin() + (std::int64_t(r) * options.samples + m) * spec.D_out;
       std::vector<float> sample(begin, begin + spec.D_out);

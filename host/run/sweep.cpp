@@ -136,14 +136,16 @@ class RunProgress : public Progress {
 SweepOutcome finished_outcome(const RunDirectory& directory, const Config& config) {
   SweepOutcome outcome{.end = End::finished};
   const auto epochs = read_epochs(directory.metrics(), [](const std::string&) {});
-  const auto lower = [](std::optional<double>& lowest, const std::optional<double>& figure) {
-    if (figure && (!lowest || *figure < *lowest)) lowest = figure;
-  };
+  const bool average = config.eval.weights == EvalWeights::average;
+  std::optional<double> best;
   for (const EpochRecord& epoch : epochs) {
-    const bool average = config.eval.weights == EvalWeights::average;
-    lower(outcome.valid_nll, average ? epoch.average_valid_nll : epoch.valid_nll);
-    lower(outcome.valid_nll_proposal,
-          average ? epoch.average_valid_nll_proposal : epoch.valid_nll_proposal);
+    const auto by_P = average ? epoch.average_valid_nll : epoch.valid_nll,
+               by_R = average ? epoch.average_valid_nll_proposal : epoch.valid_nll_proposal,
+               judged = config.selects_by_proposal() ? by_R : by_P;
+    if (!judged || (best && *judged >= *best)) continue;
+    best = judged;
+    outcome.valid_nll = by_P;
+    outcome.valid_nll_proposal = by_R;
   }
   if (!epochs.empty()) outcome.test = test_in(epochs.back(), config.eval.weights);
   return outcome;

@@ -67,7 +67,7 @@ struct SweepOutcome {
   enum class End { finished, stopped, failed } end = End::stopped;
   std::string error;                                    // of a failed one
   std::optional<Evaluation> test;                       // of a finished one
-  std::optional<double> valid_nll, valid_nll_proposal;  // the lowest of its epochs
+  std::optional<double> valid_nll, valid_nll_proposal;  // of the epoch that eval.select prefers
 };
 
 // One outcome per run of runs_of. A run that fails is reported to `progress` and does not stop the

@@ -24,16 +24,24 @@ std::vector<Figure> figures() {
     };
   };
   using E = const Evaluation&;
-  return {{"valid NLL", "valid_nll", [](const SweepOutcome& o) { return o.valid_nll; }},
-          {"test NLL", "test_nll", test([](E e) { return std::optional(e.nll); })},
-          {"test error, %", "test_error_percent",
-           test([](E e) { return e.error ? std::optional(100 * *e.error) : std::nullopt; }), 2},
-          {"criterion SSE", "test_criterion_sse", test([](E e) { return e.criterion_sse; })},
-          {"SSE of the mean", "test_mean_sse", test([](E e) { return e.mean_sse; })},
-          {"valid NLL by R", "valid_nll_proposal",
-           [](const SweepOutcome& o) { return o.valid_nll_proposal; }},
-          {"test NLL by R", "test_nll_proposal",
-           test([](E e) { return e.proposal ? std::optional(e.proposal->nll) : std::nullopt; })}};
+  return {
+      {"valid NLL", "valid_nll", [](const SweepOutcome& o) { return o.valid_nll; }},
+      {"test NLL", "test_nll", test([](E e) { return std::optional(e.nll); })},
+      {"test error, %", "test_error_percent",
+       test([](E e) { return e.error ? std::optional(100 * *e.error) : std::nullopt; }), 2},
+      {"criterion SSE", "test_criterion_sse", test([](E e) { return e.criterion_sse; })},
+      {"SSE of the mean", "test_mean_sse", test([](E e) { return e.mean_sse; })},
+      {"valid NLL by R", "valid_nll_proposal",
+       [](const SweepOutcome& o) { return o.valid_nll_proposal; }},
+      {"test NLL by R", "test_nll_proposal",
+       test([](E e) { return e.proposal ? std::optional(e.proposal->nll) : std::nullopt; })},
+      {"effective", "test_effective_particles", test([](E e) {
+         const bool counted = e.proposal && e.proposal->effective_particles;
+         return counted ? std::optional(e.effective_particles) : std::nullopt;
+       }),
+       2},
+      {"effective by R", "test_effective_particles_proposal",
+       test([](E e) { return e.proposal ? e.proposal->effective_particles : std::nullopt; }), 2}};
 }
 
 struct Row {

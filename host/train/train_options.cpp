@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "host/base/error.hpp"
+#include "host/train/proposal.hpp"
 
 namespace sfnn {
 namespace {
@@ -52,6 +53,11 @@ void validate_proposal(const TrainOptions& options, const NetworkSpec& spec) {
                       proposal.particles_from_P, options.particles));
   require(!proposal.learning_rate || options.learning_rate > 0,
           "proposal.learning_rate follows the course of train.learning_rate, which must not be 0");
+  try {
+    proposal_network(spec, proposal.hidden).validate();
+  } catch (const ConfigError& error) {
+    throw ConfigError(fmt::format("proposal.on = true: R: {}", error.what()));
+  }
 }
 
 }  // namespace

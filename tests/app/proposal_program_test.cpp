@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "host/run/metrics.hpp"
@@ -86,6 +88,69 @@ TEST_F(ProposalProgram, DrawsThePosteriorIfThereIsAnR) {
   const Result none = run("sample b --posterior");
   EXPECT_EQ(none.code, 2) << none.out;
   EXPECT_THAT(none.out, HasSubstr("the run has no R"));
+}
+
+int width_of(const std::string& printed) {
+  int width = 0;
+  std::sscanf(printed.c_str(), "%*s (%d x", &width);
+  return width;
+}
+
+// Without an input there is nothing to show of P's samples; R was given the example.
+TEST_F(ProposalProgram, ShowsTheExampleThatRWasGiven) {
+  train("g", with_R_ + "--set data.task=generate");
+  const Result prior = run("sample g --rows 2 --samples 3 --out prior.png"),
+               posterior = run("sample g --rows 2 --samples 3 --posterior --out posterior.png");
+  ASSERT_EQ(posterior.code, 0) << posterior.out;
+  EXPECT_GT(width_of(prior.out), 0) << prior.out;
+  EXPECT_GT(width_of(posterior.out), 1.2 * width_of(prior.out));
+}
+
+TEST_F(ProposalProgram, ASweepHasBothFiguresOfTheEpochThatIsPreferred) {
+  const Result sweep =
+      run("sweep " + small_ + with_R_ + "--set train.epochs=2 --seeds 1,2 --out s");
+  ASSERT_EQ(sweep.code, 0) << sweep.out;
+  EXPECT_THAT(sweep.out, HasSubstr("effective by R"));
+  for (const char* name : {"seed=1", "seed=2"}) {  // epoch 1 is the best by P, epoch 2 by R
+    const auto path = directory_ / "s" / name / "metrics.jsonl";
+    auto lines = read_metrics(path);
+    ASSERT_EQ(lines.size(), 2u);
+    lines[0]["valid_nll"] = 1.5;
+    lines[0]["valid_nll_proposal"] = 9.5;
+    lines[1]["valid_nll"] = 2.5;
+    lines[1]["valid_nll_proposal"] = 8.5;
+    std::filesystem::remove(path);
+    for (const auto& line : lines) append_metrics(path, line);
+  }
+  const Result again = run("sweep --resume --out s");
+  ASSERT_EQ(again.code, 0) << again.out;
+  EXPECT_THAT(file("s/summary.csv"), HasSubstr(",2,2,2.5,0,"));
+  EXPECT_THAT(file("s/summary.csv"), HasSubstr(",8.5,0,"));
+}
+
+TEST_F(ProposalProgram, SaysIfAnRToStartFromIsNotTaken) {
+  train("a", with_R_);
+  const std::string begin = "train " + small_ + "--set train.epochs=0 --init-from a ";
+  const Result other =
+      run(begin + "--set proposal.on=true --set proposal.hidden=9d --quiet --out b");
+  ASSERT_EQ(other.code, 0) << other.out;
+  EXPECT_THAT(other.out, HasSubstr("its proposal R is not taken: it is "));
+  EXPECT_THAT(other.out, HasSubstr("-8d-"));
+  EXPECT_THAT(other.out, HasSubstr("-9d-"));
+  EXPECT_EQ(newest("b").params(), newest("a").params());
+  EXPECT_THAT(run(begin + "--quiet --out c").out, HasSubstr("this run has none"));
+  EXPECT_THAT(run(begin + with_R_ + "--quiet --out d").out,
+              testing::Not(HasSubstr("is not taken")));
+}
+
+TEST_F(ProposalProgram, AnRThatCannotBeIsRefusedBeforeAnythingIsMade) {
+  std::string layers = "1d";
+  for (int i = 0; i < 300; ++i) layers += ",1d";
+  const Result refused =
+      run("train " + small_ + "--set proposal.on=true --set proposal.hidden=" + layers +
+          " --dry-run --out e");
+  EXPECT_EQ(refused.code, 2) << refused.out;
+  EXPECT_THAT(refused.out, HasSubstr("proposal.on = true: R: 301 hidden layers"));
 }
 
 TEST_F(ProposalProgram, StartsFromARunWithoutR) {
