@@ -80,22 +80,25 @@ std::vector<std::string> Network::hidden() const {
 }
 
 std::vector<WeightTensor> Network::weights() const {
+  const std::vector<float>& params = impl_->saved.weights(impl_->saved.config.eval.weights);
   std::vector<WeightTensor> tensors;
   for (const ParamSlot& slot : impl_->model.layout().slots()) {
-    const auto begin = impl_->saved.params().begin() + slot.offset;
+    const auto begin = params.begin() + slot.offset;
     tensors.push_back({slot.name, slot.shape(), {begin, begin + slot.size()}});
   }
   return tensors;
 }
 
 void Network::set_weights(std::span<const WeightTensor> tensors) {
-  std::vector<float> params = impl_->saved.params();
+  const EvalWeights used = impl_->saved.config.eval.weights;
+  std::vector<float> params = impl_->saved.weights(used);
   for (const WeightTensor& tensor : tensors) {
     const ParamSlot slot = slot_for(tensor, impl_->model.spec());
     std::ranges::copy(tensor.values, params.begin() + slot.offset);
   }
   impl_->model.set_params(params);
-  impl_->saved.state.P().array("params") = std::move(params);
+  impl_->saved.state.P().array(used == EvalWeights::average ? "average" : "params") =
+      std::move(params);
 }
 
 void require_fit(const Network& network, const Data& data) {

@@ -53,7 +53,7 @@ class Network {
   std::int64_t step() const;        // steps that its weights were trained
   const RunConfig& config() const;  // what it is or was trained with
 
-  std::vector<WeightTensor> weights() const;
+  std::vector<WeightTensor> weights() const;  // those that it predicts with: see eval.weights
   // Those that are listed, the others stay. Throws ShapeError for an unknown name or another shape,
   // DataError for a number that is not finite.
   void set_weights(std::span<const WeightTensor>);

@@ -1,7 +1,8 @@
 """A trained network: what it says of inputs, what it is worth, its weights."""
 
 import os
-from typing import Any, Union
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Optional, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,11 @@ from . import _engine
 from ._arrays import floats
 from ._config import Config
 from ._devices import AnyDevice, device_of
+from ._parts import parts_of
 from .data import Data, grey_of
+
+if TYPE_CHECKING:
+    from .torch_network import TorchNetwork
 
 AnyPath = Union[str, "os.PathLike[str]"]
 
@@ -135,12 +140,49 @@ class Network:
         return self._network.evaluate(data._data, "train", particles, seed, 1, True, False).log_p
 
     def weights(self) -> dict[str, NDArray[np.float32]]:
-        """A copy of the weights by tensor name: "layer1.W_s" is [inputs, units], "layer1.b_s" [units], ..., "V", "c"."""
+        """A copy of the weights that it predicts with, by tensor name: "layer1.W_s" is [inputs, units], "layer1.b_s" [units], ..., "V", "c"."""
         return self._network.weights()
 
     def set_weights(self, weights: dict[str, Any]) -> None:
         """Change those that are listed."""
         self._network.set_weights({name: np.ascontiguousarray(w, dtype=np.float32) for name, w in weights.items()})
+
+    def to_torch(self) -> "TorchNetwork":
+        """The same network as a module of PyTorch, with a copy of the weights.
+
+        Returns
+        -------
+        TorchNetwork
+            An `nn.Module` with `predict`, `sample` and `log_likelihood`; its `state_dict` has the names of `weights`.
+        """
+        from .torch_network import TorchNetwork
+
+        return TorchNetwork(parts_of(self))
+
+    def to_onnx(self, path: Optional[AnyPath] = None, *, particles: int = 100) -> Any:
+        """The same network as a model of ONNX, which draws its hidden units itself.
+
+        Parameters
+        ----------
+        path : path, optional
+            File to write.
+        particles : int
+            Draws of the hidden units for each row.
+
+        Returns
+        -------
+        onnx.ModelProto
+            Input x [rows, inputs]; outputs mean [rows, outputs], draws [particles, rows, outputs], the mean of y given
+            each draw of the hidden units, and the draws themselves: "layer1.h" [particles, rows, units], ...
+        """
+        from .onnx_network import model_of
+
+        if particles < 1:
+            raise ValueError("particles must be at least 1")
+        model = model_of(parts_of(self), particles)
+        if path is not None:
+            Path(path).write_bytes(model.SerializeToString())
+        return model
 
     @property
     def config(self) -> Config:
