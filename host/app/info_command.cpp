@@ -50,6 +50,7 @@ struct HistoryColumn {
   double factor = 1;
 };
 constexpr HistoryColumn kHistory[] = {{&EpochRecord::train_c_hat, "C_hat", 3},
+                                      {&EpochRecord::train_c_hat_proposal, "C_hat by R", 3},
                                       {&EpochRecord::valid_nll, "valid NLL", 3},
                                       {&EpochRecord::valid_nll_proposal, "valid by R", 3},
                                       {&EpochRecord::valid_error, "error, %", 2, 100},
@@ -57,6 +58,7 @@ constexpr HistoryColumn kHistory[] = {{&EpochRecord::train_c_hat, "C_hat", 3},
                                       {&EpochRecord::learning_rate, "rate", 5},
                                       {&EpochRecord::gradient_norm, "gradient norm", 4},
                                       {&EpochRecord::effective_particles, "eff. particles", 2},
+                                      {&EpochRecord::effective_particles_proposal, "eff. by R", 2},
                                       {&EpochRecord::seconds, "seconds", 1}};
 
 // One row per epoch; for a long run some of them, evenly spaced, and the last. The file may have

@@ -22,6 +22,8 @@ std::string bar(double share, int width) {
   return std::string(filled, '#') + std::string(width - filled, '.');
 }
 
+const char* criterion(const ProgressFigures& f) { return f.by_R ? "C_hat by R" : "C_hat"; }
+
 std::string validation(const ProgressFigures& f) {
   std::string text;
   if (f.valid_nll) text += fmt::format("  valid NLL {:.3f}", *f.valid_nll);
@@ -84,10 +86,11 @@ std::string moving_line(const ProgressFigures& f, int columns) {
   const std::string step = fmt::format("{}/{}  ", f.step, f.total_steps);
   const std::string left = fmt::format("{} left", duration(f.seconds_left));
   const std::string brief =
-      fmt::format("C_hat {:.2f}{}  {:.0f} ex/s  {} left", f.C_hat, short_validation(f),
+      fmt::format("{} {:.2f}{}  {:.0f} ex/s  {} left", criterion(f), f.C_hat, short_validation(f),
                   f.examples_per_second, short_duration(f.seconds_left));
-  const std::string full = fmt::format("step {}C_hat {:.2f}{}  {:.0f} examples/s  {}", step,
-                                       f.C_hat, validation(f), f.examples_per_second, left);
+  const std::string full =
+      fmt::format("step {}{} {:.2f}{}  {:.0f} examples/s  {}", step, criterion(f), f.C_hat,
+                  validation(f), f.examples_per_second, left);
   constexpr int kNarrowest = 5, kWidest = 30;
   for (const std::string& figures : {full, "step " + step + brief, step + brief, brief}) {
     const int room = columns - 4 - int(epoch.size() + figures.size());
@@ -115,9 +118,9 @@ void TerminalProgress::show(const std::string& line) {
 }
 
 void TerminalProgress::epoch(const ProgressFigures& f, double seconds) {
-  say(fmt::format("epoch {:>{}}/{}  C_hat {:.3f}{}  {:.1f} s  {:.0f} examples/s  {} left", f.epoch,
-                  std::to_string(f.epochs).size(), f.epochs, f.C_hat, validation(f), seconds,
-                  f.examples_per_second, duration(f.seconds_left)));
+  say(fmt::format("epoch {:>{}}/{}  {} {:.3f}{}  {:.1f} s  {:.0f} examples/s  {} left", f.epoch,
+                  std::to_string(f.epochs).size(), f.epochs, criterion(f), f.C_hat, validation(f),
+                  seconds, f.examples_per_second, duration(f.seconds_left)));
 }
 
 }  // namespace sfnn

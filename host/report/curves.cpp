@@ -81,6 +81,7 @@ std::string title_of(const char* title, const Group& group) {
 // --- curves ------------------------------------------------------------------------------------
 
 using Figure = std::optional<double> EpochRecord::*;
+using Parts = std::vector<double> EpochRecord::*;
 using Curve = std::function<Series(std::size_t r)>;  // of the run at that place
 
 Series by_epoch(const Runs& runs, std::size_t r, Figure figure, double factor = 1) {
@@ -93,10 +94,10 @@ Series by_epoch(const Runs& runs, std::size_t r, Figure figure, double factor = 
 }
 
 // C_hat of the parts of each epoch, a point where each part ends.
-Series within_epochs(const Runs& runs, std::size_t r) {
+Series within_epochs(const Runs& runs, std::size_t r, Parts of) {
   Series series{.name = runs[r].name, .color = int(r)};
   for (const EpochRecord& record : runs[r].metrics) {
-    const std::vector<double>& parts = record.train_c_hat_within;
+    const std::vector<double>& parts = record.*of;
     for (std::size_t k = 0; record.epoch && k < parts.size(); ++k)
       series.points.push_back(
           {double(*record.epoch) - 1 + double(k + 1) / double(parts.size()), parts[k]});
@@ -223,15 +224,16 @@ std::optional<Chart> epoch_chart(const Runs& runs, const Group& group, const cha
 // In a longer run the epochs themselves are dense enough.
 constexpr std::uint64_t kMostEpochsWithin = 100;
 
-std::optional<Chart> within_chart(const Runs& runs, const Group& group) {
+std::optional<Chart> within_chart(const Runs& runs, const Group& group, const char* title,
+                                  Parts parts) {
   for (const std::size_t r : group.runs)
     if (!runs[r].metrics.empty() && runs[r].metrics.back().epoch > kMostEpochsWithin)
       return std::nullopt;
   return seeds_chart(runs, group,
-                     {.title = title_of("Training criterion within epochs", group),
+                     {.title = title_of(title, group),
                       .x = {.label = "epoch", .whole = true},
                       .y = {"C_hat, nats, means over tenths of an epoch"}},
-                     {[&](std::size_t r) { return within_epochs(runs, r); }});
+                     {[&](std::size_t r) { return within_epochs(runs, r, parts); }});
 }
 
 }  // namespace
@@ -245,7 +247,12 @@ std::vector<Chart> learning_charts(const Runs& runs) {
   };
   for (const Group& group : by_data(runs)) {
     add(epoch_chart(runs, group, "Training criterion", "C_hat, nats", &EpochRecord::train_c_hat));
-    add(within_chart(runs, group));
+    add(epoch_chart(runs, group, "Training criterion by draws of R", "C_hat, nats",
+                    &EpochRecord::train_c_hat_proposal));
+    add(within_chart(runs, group, "Training criterion within epochs",
+                     &EpochRecord::train_c_hat_within));
+    add(within_chart(runs, group, "Training criterion within epochs by draws of R",
+                     &EpochRecord::train_c_hat_proposal_within));
     add(epoch_chart(runs, group, "Validation", "NLL, nats", &EpochRecord::valid_nll, 1,
                     &EpochRecord::average_valid_nll));
     add(epoch_chart(runs, group, "Validation by draws of R", "NLL bound, nats",
@@ -321,11 +328,26 @@ std::vector<Chart> particles_charts(const Runs& runs) {
   std::vector<Chart> charts;
   for (const Group& group : by_data(runs))
     if (auto chart = particles_chart(runs, group)) charts.push_back(std::move(*chart));
-  if (auto chart = epoch_chart(runs, all_of(runs), "Effective particles in training",
-                               "1 / sum of squared responsibilities, M of training",
-                               &EpochRecord::effective_particles)) {
-    chart->y.low = 0;
-    charts.push_back(std::move(*chart));
+  constexpr struct {
+    const char *title, *label;
+    Figure figure, average;
+  } kEffective[] = {
+      {"Effective particles in training", "1 / sum of squared responsibilities, M of training",
+       &EpochRecord::effective_particles, nullptr},
+      {"Effective particles in training, draws of R",
+       "1 / sum of squared responsibilities, M of training",
+       &EpochRecord::effective_particles_proposal, nullptr},
+      {"Effective particles in validation", "1 / sum of squared responsibilities, M of the test",
+       &EpochRecord::valid_effective_particles, &EpochRecord::average_valid_effective_particles},
+      {"Effective particles in validation, draws of R",
+       "1 / sum of squared responsibilities, M of the test",
+       &EpochRecord::valid_effective_particles_proposal,
+       &EpochRecord::average_valid_effective_particles_proposal}};
+  for (const auto& [title, label, figure, average] : kEffective) {
+    if (auto chart = epoch_chart(runs, all_of(runs), title, label, figure, 1, average)) {
+      chart->y.low = 0;
+      charts.push_back(std::move(*chart));
+    }
   }
   return with_names(runs, std::move(charts));
 }

@@ -76,7 +76,8 @@ std::vector<Column> columns_of(const Runs& runs) {
        error(&EvaluationErrors::error, 100)},
       {"test NLL of the average", own(&EpochRecord::average_test_nll), 2, true,
        own(&EpochRecord::average_test_nll_se)},
-      {"test NLL bound of the average by R", own(&EpochRecord::average_test_nll_proposal), 2, true},
+      {"test NLL bound of the average by R", own(&EpochRecord::average_test_nll_proposal), 2, true,
+       own(&EpochRecord::average_test_nll_proposal_se)},
       {"test error of the average, %", own(&EpochRecord::average_test_error, 100), 2, true,
        own(&EpochRecord::average_test_error_se, 100)},
       {"test error of the best, %", own(&EpochRecord::best_test_error, 100), 2, true},
@@ -93,11 +94,14 @@ std::vector<Column> columns_of(const Runs& runs) {
        }},
       {"effective particles by R, test",
        test([](E e) { return e.proposal ? e.proposal->effective_particles : std::nullopt; })},
+      {"effective particles of the average, test",
+       own(&EpochRecord::average_test_effective_particles)},
+      {"effective particles of the average by R, test",
+       own(&EpochRecord::average_test_effective_particles_proposal)},
       {"valid NLL, best", best_valid(/*by_R=*/false), 2, true},
       {"valid NLL bound by R, best", best_valid(/*by_R=*/true), 2, true},
-      {"train C_hat", [](const ReportRun& run) {
-         return run.metrics.empty() ? std::nullopt : run.metrics.back().train_c_hat;
-       }}};
+      {"train C_hat", own(&EpochRecord::train_c_hat)},
+      {"train C_hat by R", own(&EpochRecord::train_c_hat_proposal)}};
   std::erase_if(columns, [&](const Column& column) {
     return std::none_of(runs.begin(), runs.end(),
                         [&](const ReportRun& run) { return column.value(run).has_value(); });

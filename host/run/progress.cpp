@@ -14,6 +14,7 @@ ProgressFigures progress_of(Trainer& trainer, const DataSet& data, std::int64_t 
           .step = step,
           .total_steps = trainer.total_steps(),
           .C_hat = trainer.epoch_means().C_hat,
+          .by_R = trainer.proposal() != nullptr,
           .examples_per_second = double(data.train.count) / double(per_epoch) / per_step,
           .seconds_left = per_step * double(trainer.total_steps() - step)};
 }

@@ -24,17 +24,27 @@ void visit_record(Self& record, V&& v) {
   v(kEpochKey, record.epoch, IfEmpty::left_out);
   v("step", record.step, IfEmpty::left_out);
   v("train_c_hat", record.train_c_hat, IfEmpty::left_out);
+  v("train_c_hat_proposal", record.train_c_hat_proposal, IfEmpty::left_out);
   v("valid_nll", record.valid_nll, IfEmpty::null);
   v("valid_nll_proposal", record.valid_nll_proposal, IfEmpty::left_out);
   v("learning_rate", record.learning_rate, IfEmpty::left_out);
   v("effective_particles", record.effective_particles, IfEmpty::left_out);
+  v("effective_particles_proposal", record.effective_particles_proposal, IfEmpty::left_out);
   v("valid_error", record.valid_error, IfEmpty::left_out);
+  v("valid_effective_particles", record.valid_effective_particles, IfEmpty::left_out);
+  v("valid_effective_particles_proposal", record.valid_effective_particles_proposal,
+    IfEmpty::left_out);
   v("gradient_norm", record.gradient_norm, IfEmpty::left_out);
   v("clipped", record.clipped, IfEmpty::left_out);
   v("train_c_hat_within", record.train_c_hat_within, IfEmpty::left_out);
+  v("train_c_hat_proposal_within", record.train_c_hat_proposal_within, IfEmpty::left_out);
   v("average_valid_nll", record.average_valid_nll, IfEmpty::left_out);
   v("average_valid_nll_proposal", record.average_valid_nll_proposal, IfEmpty::left_out);
   v("average_valid_error", record.average_valid_error, IfEmpty::left_out);
+  v("average_valid_effective_particles", record.average_valid_effective_particles,
+    IfEmpty::left_out);
+  v("average_valid_effective_particles_proposal", record.average_valid_effective_particles_proposal,
+    IfEmpty::left_out);
   v("test_nll", record.test_nll, IfEmpty::left_out);
   v("test_error", record.test_error, IfEmpty::left_out);
   v("test_criterion_sse", record.test_criterion_sse, IfEmpty::left_out);
@@ -63,6 +73,10 @@ void visit_record(Self& record, V&& v) {
   v("test_effective_particles_proposal", record.test_effective_particles_proposal,
     IfEmpty::left_out);
   v("average_test_nll_proposal", record.average_test_nll_proposal, IfEmpty::left_out);
+  v("average_test_nll_proposal_se", record.average_test_nll_proposal_se, IfEmpty::left_out);
+  v("average_test_effective_particles", record.average_test_effective_particles, IfEmpty::left_out);
+  v("average_test_effective_particles_proposal", record.average_test_effective_particles_proposal,
+    IfEmpty::left_out);
   v("best_test_nll_proposal", record.best_test_nll_proposal, IfEmpty::left_out);
   v("warnings", record.warnings, IfEmpty::left_out);
   v("seconds", record.seconds, IfEmpty::left_out);
@@ -82,7 +96,7 @@ void visit_record(Self& record, V&& v) {
 std::string to_text(const EpochRecord&);  // as in the file, without its newline
 std::string to_text(const SessionRecord&);
 
-// Like append_metrics and read_metrics. A record takes at most 288 times the memory of its line.
+// Like append_metrics and read_metrics. A record takes at most 384 times the memory of its line.
 void append_record(const std::filesystem::path&, const EpochRecord&);
 void append_record(const std::filesystem::path&, const SessionRecord&);
 std::vector<EpochRecord> parse_epochs(std::string_view text, std::string_view name_for_errors,

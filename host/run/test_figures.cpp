@@ -45,16 +45,26 @@ using Figure = std::optional<double> EpochRecord::*;
 struct TestKeys {
   Figure nll, nll_proposal, error, criterion_sse, mean_sse, sigma;
   Figure nll_se, error_se, criterion_sse_se, mean_sse_se;
+  Figure nll_proposal_se, effective, effective_by_R;  // if there is an R
 };
 
 constexpr TestKeys keys_of(EvalWeights weights) {
   using R = EpochRecord;
   switch (weights) {
     case EvalWeights::trained:
-      return {&R::test_nll,           &R::test_nll_proposal, &R::test_error,
-              &R::test_criterion_sse, &R::test_mean_sse,     &R::test_sigma,
-              &R::test_nll_se,        &R::test_error_se,     &R::test_criterion_sse_se,
-              &R::test_mean_sse_se};
+      return {&R::test_nll,
+              &R::test_nll_proposal,
+              &R::test_error,
+              &R::test_criterion_sse,
+              &R::test_mean_sse,
+              &R::test_sigma,
+              &R::test_nll_se,
+              &R::test_error_se,
+              &R::test_criterion_sse_se,
+              &R::test_mean_sse_se,
+              &R::test_nll_proposal_se,
+              &R::test_effective_particles,
+              &R::test_effective_particles_proposal};
     case EvalWeights::average:
       return {&R::average_test_nll,
               &R::average_test_nll_proposal,
@@ -65,7 +75,10 @@ constexpr TestKeys keys_of(EvalWeights weights) {
               &R::average_test_nll_se,
               &R::average_test_error_se,
               &R::average_test_criterion_sse_se,
-              &R::average_test_mean_sse_se};
+              &R::average_test_mean_sse_se,
+              &R::average_test_nll_proposal_se,
+              &R::average_test_effective_particles,
+              &R::average_test_effective_particles_proposal};
   }
   return {};
 }
@@ -80,16 +93,16 @@ void add_test(EpochRecord& record, const Evaluation& test, EvalWeights of) {
   record.*keys.error = test.error;
   record.*keys.criterion_sse = test.criterion_sse;
   record.*keys.mean_sse = test.mean_sse;
-  if (test.proposal) record.*keys.nll_proposal = test.proposal->nll;
   record.*keys.sigma = test.sigma;
   record.*keys.nll_se = test.standard_error.nll;
   record.*keys.error_se = test.standard_error.error;
   record.*keys.criterion_sse_se = test.standard_error.criterion_sse;
   record.*keys.mean_sse_se = test.standard_error.mean_sse;
-  if (of != EvalWeights::trained || !test.proposal) return;
-  record.test_nll_proposal_se = test.proposal->nll_se;
-  record.test_effective_particles = test.effective_particles;
-  record.test_effective_particles_proposal = test.proposal->effective_particles;
+  if (!test.proposal) return;
+  record.*keys.nll_proposal = test.proposal->nll;
+  record.*keys.nll_proposal_se = test.proposal->nll_se;
+  record.*keys.effective = test.effective_particles;
+  record.*keys.effective_by_R = test.proposal->effective_particles;
 }
 
 std::optional<Evaluation> test_in(const EpochRecord& record, EvalWeights of) {
@@ -106,11 +119,11 @@ std::optional<Evaluation> test_in(const EpochRecord& record, EvalWeights of) {
                          .error = record.*keys.error_se,
                          .criterion_sse = record.*keys.criterion_sse_se,
                          .mean_sse = record.*keys.mean_sse_se};
-  if (const auto nll = record.*keys.nll_proposal) test.proposal = {.nll = *nll};
-  if (of == EvalWeights::trained && test.proposal) {
-    test.effective_particles = record.test_effective_particles.value_or(1);
-    test.proposal->nll_se = record.test_nll_proposal_se;
-    test.proposal->effective_particles = record.test_effective_particles_proposal;
+  if (const auto nll = record.*keys.nll_proposal) {
+    test.proposal = {.nll = *nll};
+    test.proposal->nll_se = record.*keys.nll_proposal_se;
+    test.proposal->effective_particles = record.*keys.effective_by_R;
+    test.effective_particles = (record.*keys.effective).value_or(1);
   }
   return test;
 }

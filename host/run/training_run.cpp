@@ -184,12 +184,20 @@ void TrainingRun::validate(EpochRecord& record, Checkpoint& checkpoint) {
   const Evaluation trained = validate(EvalWeights::trained);
   record.valid_nll = trained.nll;
   record.valid_error = trained.error;
-  if (trained.proposal) record.valid_nll_proposal = trained.proposal->nll;
+  if (trained.proposal) {
+    record.valid_nll_proposal = trained.proposal->nll;
+    record.valid_effective_particles = trained.effective_particles;
+    record.valid_effective_particles_proposal = trained.proposal->effective_particles;
+  }
   valid_ = trained;
   if (has_average()) {
     const Evaluation average = validate(EvalWeights::average);
     record.average_valid_nll = average.nll;
-    if (average.proposal) record.average_valid_nll_proposal = average.proposal->nll;
+    if (average.proposal) {
+      record.average_valid_nll_proposal = average.proposal->nll;
+      record.average_valid_effective_particles = average.effective_particles;
+      record.average_valid_effective_particles_proposal = average.proposal->effective_particles;
+    }
     record.average_valid_error = average.error;
     if (config_.eval.weights == EvalWeights::average) valid_ = average;
   }
@@ -384,12 +392,14 @@ void TrainingRun::end_epoch() {
   const std::int64_t epoch = trainer_.step() / trainer_.steps_per_epoch();
   EpochRecord record{.epoch = std::uint64_t(epoch),
                      .step = std::uint64_t(trainer_.step()),
-                     .train_c_hat = means.C_hat,
                      .learning_rate = trainer_.learning_rate(trainer_.step() - 1),
-                     .effective_particles = means.effective_particles,
                      .gradient_norm = means.gradient_norm};
+  const bool by_R = config_.train.proposal.on;  // so the particles of training are
+  (by_R ? record.train_c_hat_proposal : record.train_c_hat) = means.C_hat;
+  (by_R ? record.effective_particles_proposal : record.effective_particles) =
+      means.effective_particles;
   if (config_.train.clip_norm > 0) record.clipped = means.clipped;
-  record.train_c_hat_within = c_hat_by_part();
+  (by_R ? record.train_c_hat_proposal_within : record.train_c_hat_within) = c_hat_by_part();
   const bool is_final = trainer_.step() == trainer_.total_steps();
   valid_.reset();
   if (data_.valid.count > 0 && (is_final || epoch % config_.eval.every == 0)) {

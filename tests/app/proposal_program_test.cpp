@@ -26,8 +26,16 @@ TEST_F(ProposalProgram, ShowsAndStoresBothFigures) {
   EXPECT_THAT(trained.out, HasSubstr("by draws of R: NLL bound"));
   const auto lines = read_metrics(directory_ / "a" / "metrics.jsonl");
   for (const char* key : {"test_nll", "test_nll_proposal", "valid_nll", "valid_nll_proposal",
-                          "test_effective_particles", "test_effective_particles_proposal"})
+                          "test_effective_particles", "test_effective_particles_proposal",
+                          "valid_effective_particles", "valid_effective_particles_proposal",
+                          "train_c_hat_proposal", "effective_particles_proposal"})
     EXPECT_TRUE(lines.back()[key].is_number()) << key;
+  // The particles of training are R's: nothing of theirs stands under P's name.
+  for (const char* key : {"train_c_hat", "train_c_hat_within", "effective_particles"})
+    EXPECT_FALSE(lines.back().contains(key)) << key;
+  EXPECT_TRUE(lines.back()["train_c_hat_proposal_within"].is_array());
+  EXPECT_THAT(trained.out, HasSubstr("  C_hat by R -"));
+  EXPECT_THAT(run("info a").out, HasSubstr("C_hat by R"));
   EXPECT_NE(lines.back()["test_nll"], lines.back()["test_nll_proposal"]);
   const double best =
       std::min(double(lines[0]["valid_nll_proposal"]), double(lines[1]["valid_nll_proposal"]));
@@ -40,6 +48,8 @@ TEST_F(ProposalProgram, ShowsAndStoresBothFigures) {
   EXPECT_EQ(run("report a --out a.html").code, 0);
   EXPECT_THAT(file("a.html"), HasSubstr("test NLL bound by R"));
   EXPECT_THAT(file("a.html"), HasSubstr("Validation by draws of R"));
+  EXPECT_THAT(file("a.html"), HasSubstr("Training criterion by draws of R"));
+  EXPECT_THAT(file("a.html"), HasSubstr("Effective particles in validation, draws of R"));
 }
 
 // The average of the weights, the best epoch's, and a sweep have both figures, too.
@@ -51,6 +61,11 @@ TEST_F(ProposalProgram, NoFigureStandsForTheOther) {
     const std::string by_R = std::string(pair) + "_proposal";
     ASSERT_TRUE(lines.back()[pair].is_number() && lines.back()[by_R].is_number()) << pair;
     EXPECT_NE(lines.back()[pair], lines.back()[by_R]) << pair;
+  }
+  for (const char* of : {"valid", "average_valid", "test", "average_test"}) {
+    const std::string by_P = std::string(of) + "_effective_particles", by_R = by_P + "_proposal";
+    ASSERT_TRUE(lines.back()[by_P].is_number() && lines.back()[by_R].is_number()) << of;
+    EXPECT_NE(lines.back()[by_P], lines.back()[by_R]) << of;
   }
   EXPECT_EQ(newest("a").state.best_valid_nll,
             std::min(double(lines[0]["average_valid_nll_proposal"]),

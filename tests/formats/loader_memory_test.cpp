@@ -221,9 +221,8 @@ TEST(LoaderMemory, ASafetensorsFileLongerThanItSaysIsNotRead) {
 TEST(LoaderMemory, TensorsAreWrittenFromWhereTheyLieAndReadToWhereTheyStay) {
   const TemporaryDirectory directory;
   const auto path = directory.path() / "some.safetensors";
-  const TensorFile file{{{"a", {kMiB}, std::vector<float>(kMiB, 1)},
-                         {"b", {kMiB}, std::vector<float>(kMiB, 2)}},
-                        {}};
+  const TensorFile file{
+      {{"a", {kMiB}, std::vector<float>(kMiB, 1)}, {"b", {kMiB}, std::vector<float>(kMiB, 2)}}, {}};
   expect_within(kMiB, End::loaded, [&] { write_safetensors(path, file); });
   expect_within(9 * kMiB, End::loaded, [&] { read_safetensors(path); });
 }
@@ -277,9 +276,9 @@ TEST(LoaderMemory, MetricsTake64TimesTheirText) {
   }
 }
 
-TEST(LoaderMemory, RecordsOfEpochsTake288TimesTheirText) {
+TEST(LoaderMemory, RecordsOfEpochsTake384TimesTheirText) {
   const std::string text = filled("{{}}\n");
-  expect_within(288 * text.size(), End::loaded, [&] { parse_epochs(text, "some.jsonl"); });
+  expect_within(384 * text.size(), End::loaded, [&] { parse_epochs(text, "some.jsonl"); });
 }
 
 }  // namespace

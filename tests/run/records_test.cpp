@@ -16,17 +16,24 @@ EpochRecord full() {
   return {.epoch = 3,
           .step = 600,
           .train_c_hat = -60.25,
+          .train_c_hat_proposal = -50.25,
           .valid_nll = 58.5,
           .valid_nll_proposal = 48.5,
           .learning_rate = 0.1,
           .effective_particles = 4.5,
+          .effective_particles_proposal = 5.5,
           .valid_error = 0.25,
+          .valid_effective_particles = 3.25,
+          .valid_effective_particles_proposal = 6.25,
           .gradient_norm = 2.5,
           .clipped = 0.5,
           .train_c_hat_within = {-62.5, -58},
+          .train_c_hat_proposal_within = {-52.5, -48},
           .average_valid_nll = 58.25,
           .average_valid_nll_proposal = 48.25,
           .average_valid_error = 0.2,
+          .average_valid_effective_particles = 3.75,
+          .average_valid_effective_particles_proposal = 6.75,
           .test_nll = 57.5,
           .test_error = 0.125,
           .test_criterion_sse = 3.5,
@@ -53,6 +60,9 @@ EpochRecord full() {
           .test_effective_particles = 3.5,
           .test_effective_particles_proposal = 6.5,
           .average_test_nll_proposal = 47.25,
+          .average_test_nll_proposal_se = 0.375,
+          .average_test_effective_particles = 3.125,
+          .average_test_effective_particles_proposal = 6.125,
           .best_test_nll_proposal = 47.0,
           .warnings = {"units are stuck"},
           .seconds = 12.5,
@@ -63,11 +73,15 @@ EpochRecord full() {
 TEST(EpochRecord, KeysStayWhatTheyAre) {
   EXPECT_EQ(
       to_text(full()),
-      R"({"epoch":3,"step":600,"train_c_hat":-60.25,"valid_nll":58.5,)"
+      R"({"epoch":3,"step":600,"train_c_hat":-60.25,"train_c_hat_proposal":-50.25,"valid_nll":58.5,)"
       R"("valid_nll_proposal":48.5,"learning_rate":0.1,)"
-      R"("effective_particles":4.5,"valid_error":0.25,"gradient_norm":2.5,"clipped":0.5,)"
-      R"("train_c_hat_within":[-62.5,-58.0],)"
+      R"("effective_particles":4.5,"effective_particles_proposal":5.5,"valid_error":0.25,)"
+      R"("valid_effective_particles":3.25,"valid_effective_particles_proposal":6.25,)"
+      R"("gradient_norm":2.5,"clipped":0.5,)"
+      R"("train_c_hat_within":[-62.5,-58.0],"train_c_hat_proposal_within":[-52.5,-48.0],)"
       R"("average_valid_nll":58.25,"average_valid_nll_proposal":48.25,"average_valid_error":0.2,)"
+      R"("average_valid_effective_particles":3.75,)"
+      R"("average_valid_effective_particles_proposal":6.75,)"
       R"("test_nll":57.5,"test_error":0.125,)"
       R"("test_criterion_sse":3.5,"test_mean_sse":2.5,"test_particles":100,)"
       R"("test_examples":10000,"test_nll_se":0.25,"test_error_se":0.5,)"
@@ -79,7 +93,9 @@ TEST(EpochRecord, KeysStayWhatTheyAre) {
       R"("best_test_nll":57.0,"best_test_error":0.05,)"
       R"("test_nll_proposal":47.5,"test_nll_proposal_se":0.125,)"
       R"("test_effective_particles":3.5,"test_effective_particles_proposal":6.5,)"
-      R"("average_test_nll_proposal":47.25,"best_test_nll_proposal":47.0,)"
+      R"("average_test_nll_proposal":47.25,"average_test_nll_proposal_se":0.375,)"
+      R"("average_test_effective_particles":3.125,)"
+      R"("average_test_effective_particles_proposal":6.125,"best_test_nll_proposal":47.0,)"
       R"("warnings":["units are stuck"],"seconds":12.5,"never_saved":true})");
   EXPECT_EQ(to_text(EpochRecord{.epoch = 1}), R"({"epoch":1,"valid_nll":null})");
 }

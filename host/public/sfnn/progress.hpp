@@ -12,6 +12,7 @@ struct ProgressFigures {
   std::int64_t epoch = 0, epochs = 0;  // epoch counts from 1
   std::int64_t step = 0, total_steps = 0;
   double C_hat = 0;                               // mean over the epoch's examples so far
+  bool by_R = false;                              // C_hat is by draws of R
   std::optional<double> valid_nll;                // at the end of the last epoch
   std::optional<double> valid_nll_proposal = {};  // by draws of R, if there is one
   std::optional<double> valid_error;              // classifiers: share of wrong ones

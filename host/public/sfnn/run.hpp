@@ -57,18 +57,22 @@ RunResult resume_run(const Device&, const std::filesystem::path& directory,
 // anybody: what is missing or of another type is empty.
 struct EpochRecord {
   std::optional<std::uint64_t> epoch, step;
-  std::optional<double> train_c_hat;
+  // By the particles of training: those of P or, if there is an R, its own (..._proposal).
+  std::optional<double> train_c_hat, train_c_hat_proposal;
   std::optional<double> valid_nll;           // by draws of P
   std::optional<double> valid_nll_proposal;  // by draws of R, if there is one
-  std::optional<double> learning_rate, effective_particles;
+  std::optional<double> learning_rate, effective_particles, effective_particles_proposal;
   std::optional<double> valid_error;
+  // If there is an R, of both.
+  std::optional<double> valid_effective_particles, valid_effective_particles_proposal;
   std::optional<double> gradient_norm;  // mean over the steps, before clipping
   std::optional<double> clipped;        // share of the steps; with train.clip_norm
   // C_hat of each tenth of the epoch's steps; of each step, if there are fewer than ten. Empty if
   // the program that began the epoch did not record it.
-  std::vector<double> train_c_hat_within;
+  std::vector<double> train_c_hat_within, train_c_hat_proposal_within;
   // Of the moving average of the weights, with train.ema; all else is of the weights as trained.
-  std::optional<double> average_valid_nll, average_valid_nll_proposal, average_valid_error;
+  std::optional<double> average_valid_nll, average_valid_nll_proposal, average_valid_error,
+      average_valid_effective_particles, average_valid_effective_particles_proposal;
   // The last epoch only.
   std::optional<double> test_nll, test_error, test_criterion_sse, test_mean_sse, test_sigma;
   std::optional<std::int64_t> test_particles, test_examples;
@@ -81,7 +85,9 @@ struct EpochRecord {
   std::optional<double> best_test_nll, best_test_error;
   // If there is an R: by its draws, and the effective particles of both.
   std::optional<double> test_nll_proposal, test_nll_proposal_se, test_effective_particles,
-      test_effective_particles_proposal, average_test_nll_proposal, best_test_nll_proposal;
+      test_effective_particles_proposal, average_test_nll_proposal, average_test_nll_proposal_se,
+      average_test_effective_particles, average_test_effective_particles_proposal,
+      best_test_nll_proposal;
   std::vector<std::string> warnings;
   std::optional<double> seconds;  // training time so far
   bool never_saved = false;       // checkpoints were due before, and none could be written
