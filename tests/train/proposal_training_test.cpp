@@ -2,12 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "host/base/error.hpp"
 #include "host/data/dataset.hpp"
 #include "host/devices/registry.hpp"
 #include "host/train/evaluate.hpp"
 #include "host/train/proposal.hpp"
 #include "host/train/trainer.hpp"
+#include "kernels/philox.hpp"
 #include "tests/support/compare.hpp"
 #include "tests/support/count_allocations.hpp"
 #include "tests/support/networks.hpp"
@@ -134,6 +137,75 @@ TEST(ProposalGlyphs, DrawsOfRAreWorthMoreThanThoseOfP) {
   EXPECT_GT(after.proposal->effective_particles, 1.2 * after.effective_particles);
 }
 
+// Scores that do not fall to zero with w_bar may lose no particle: not a bit changes.
+TEST(ProposalOptions, ScoresOfBoundAndMixturesDropNothing) {
+  const auto backend = cpu();
+  const NetworkSpec spec = network(7, {"9s", "6s"}, 5, Output::bernoulli);
+  const DataSet data = small_data(50, 7, 5, Output::bernoulli);
+  const auto hidden_weights = [&](TrainOptions options, double drop_below) {
+    options.drop_below = drop_below;
+    Trainer trainer(*backend, spec, options, data);
+    trainer.train_step();
+    std::vector<float> params = trainer.state().P().params();
+    params.resize(std::size_t(trainer.model().layout().V.offset));
+    return params;
+  };
+  for (const Case& c : {cases()[0], cases()[1], cases()[2]}) {
+    const bool drops = std::string(c.name) == "rws";
+    EXPECT_EQ(hidden_weights(c.options, 0.15) != hidden_weights(c.options, 0), drops) << c.name;
+  }
+}
+
+// auto is 1/M whatever train.estimator says, which is not read; with c = 0 a mixture may drop.
+TEST(ProposalOptions, AutoCIsOneOverM) {
+  const auto backend = cpu();
+  const Case mixed = cases()[1];
+  const DataSet data = small_data(50, mixed.spec.D_in, 5, mixed.spec.output);
+  const auto trained = [&](std::optional<double> c, Estimator estimator) {
+    TrainOptions options = mixed.options;
+    options.c = c;
+    options.estimator = estimator;
+    Trainer trainer(*backend, mixed.spec, options, data);
+    for (int k = 0; k < 3; ++k) trainer.train_step();
+    return trainer.state();
+  };
+  const TrainState automatic = trained({}, Estimator::vimco);
+  EXPECT_TRUE(automatic == trained(0.2, Estimator::G3));
+  EXPECT_NE(automatic.P().params(), trained(0.0, Estimator::G3).P().params());
+  TrainOptions options = mixed.options;
+  EXPECT_FALSE(estimator_of(options).follows_w_bar);
+  options.c = 0.0;
+  EXPECT_TRUE(estimator_of(options).follows_w_bar);
+  options.proposal.rule = ProposalRule::bound;
+  EXPECT_FALSE(estimator_of(options).follows_w_bar);
+}
+
+TEST(ProposalOptions, ClipNormIsForBothNetworksTogether) {
+  const auto backend = cpu();
+  Case c = cases()[0];
+  c.options.proposal.learning_rate.reset();
+  c.options.momentum = 0;
+  c.options.clip_norm = 0.1;
+  const DataSet data = small_data(50, c.spec.D_in, 5, c.spec.output);
+  Trainer trainer(*backend, c.spec, c.options, data);
+  const auto squares = [](const std::vector<float>& a, const std::vector<float>& b) {
+    double sum = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) sum += std::pow(double(a[i]) - double(b[i]), 2);
+    return sum;
+  };
+  trainer.train_step();
+  trainer.train_step();  // R differs from P now, and so both have a gradient
+  const TrainState before = trainer.state();
+  const double rate = trainer.learning_rate(trainer.step());
+  trainer.train_step();
+  const TrainState after = trainer.state();
+  const double of_P = squares(before.P().params(), after.P().params()),
+               of_R = squares(before.R()->params(), after.R()->params());
+  EXPECT_GT(of_P, 0);
+  EXPECT_GT(of_R, 0.01 * of_P);
+  EXPECT_NEAR(std::sqrt(of_P + of_R), 0.1 * rate, 0.01 * 0.1 * rate);
+}
+
 TEST(ProposalOptions, AreRefusedIfTheyTeachNothing) {
   const NetworkSpec spec = network(3, {"4s"}, 2, Output::bernoulli);
   const auto expect_refused = [&](const TrainOptions& options, const NetworkSpec& of,
@@ -155,6 +227,10 @@ TEST(ProposalOptions, AreRefusedIfTheyTeachNothing) {
                  "proposal.particles_from_P = 6");
   expect_refused({.learning_rate = 0, .proposal = {.on = true, .learning_rate = 0.1}}, spec,
                  "proposal.learning_rate");
+  expect_refused(
+      {.proposal = {.on = true,
+                    .hidden = std::vector<LayerSpec>(kSiteMaxHidden + 1, parse_layer("1d"))}},
+      spec, "R: ");
 }
 
 }  // namespace
